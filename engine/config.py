@@ -1,0 +1,78 @@
+"""Every tunable number of the engine, named, with the reason for its default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SECOND_NS = 1_000_000_000
+DAY_NS = 86_400 * SECOND_NS
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Numbers that a host may change; times in the unit that the name ends with."""
+
+    # Full text (design: DuckDB's own defaults, so that scores equal a fresh index)
+    bm25_k1: float = 1.2
+    bm25_b: float = 0.75
+    head_weight: float = 1.0  # multiplies part 0's lexical score; set by measurement
+
+    # Fusion (weights from the benchmark, on sets not used to judge)
+    lexical_weight: float = 0.45
+    vector_weight: float = 0.55
+    rrf_k: int = 60
+    exact_title_bonus: float = 0.15  # a title of two or more words that the question contains
+
+    # Recency: floor + (1 - floor) * exp(-decay * days since `updated`)
+    recency_decay: float = 0.02
+    recency_floor: float = 0.85
+    favourite_factor: float = 1.15
+
+    # Paging and evidence
+    evidence_parts: int = 3
+    default_limit: int = 10
+    max_limit: int = 50
+    snippet_characters: int = 240
+
+    # Recall
+    recall_budget: int = 4096
+    recall_budget_max: int = 32_768
+    recall_budget_min: int = 64
+    recall_budget_min_json: int = 512
+    recall_max_characters: int = 200_000
+    recall_limit: int = 200
+    recall_k: int = 24
+    whole_engram_tokens: int = 400  # detail=auto: an engram up to this is given whole
+    passages_tokens: int = 600  # else its best passages up to this
+    passages: int = 3
+    question_bytes: int = 8192
+    fresh_wait_seconds: float = 5.0
+
+    # Parts and vectors
+    part_tokens: int = 256  # what MiniLM reads
+    embed_retry_seconds: float = 5.0
+    model_idle_seconds: float = 60.0
+
+    # Store
+    fold_tail_parts: int = 2_000  # unfolded parts before a fold at a quiet moment
+    fold_tail_share: float = 0.1  # … or this share of the base, whichever is more
+    quiet_seconds: float = 2.0  # no commit for so long is a quiet moment
+    cache_bytes: int = 64 * 1024 * 1024
+
+    # Identity and history
+    grace_ns: int = 300 * SECOND_NS  # a path remembers the engram that it lost
+    collapse_ns: int = 60 * SECOND_NS  # saves of one session within it are one version
+    history_versions: int = 50
+    history_ns: int = 90 * DAY_NS
+    history_bytes: int = 256 * 1024 * 1024
+
+    # Refusals
+    notices: int = 1_000
+    notice_ns: int = 7 * DAY_NS
+    rejected_versions: int = 10
+
+    # Limits
+    document_bytes: int = 32 * 1024 * 1024
+    front_matter_bytes: int = 1024 * 1024
+    front_matter_depth: int = 64
+    front_matter_aliases: int = 100

@@ -1,0 +1,266 @@
+"""The frozen values that the engine takes and returns. No behaviour beyond derived fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from engine.errors import Problem as Problem
+
+# Ordered name=value attributes, for example (("team", "sales"), ("project", "apollo")).
+Namespace = tuple[tuple[str, str], ...]
+
+# What a property holds after validation: plain JSON. Numbers that JSON cannot carry exactly
+# (integers beyond 2**53, decimals whose text would change) and datetimes stay the written string.
+Scalar = str | int | float | bool
+PropertyValue = Scalar | list[Scalar] | Mapping[str, object] | list[object] | None
+
+
+class Identity(StrEnum):
+    """Which rule of the identity table decided whose id a commit got."""
+
+    NEW = "new"  # a new id was made, or an unknown one in the bytes was taken
+    SAME = "same"  # the engram that is at the path
+    COPY = "copy"  # the bytes carried an id that lives elsewhere; a new one was made
+    REVIVED = "revived"  # a deleted engram lives again here
+    RECLAIMED = "reclaimed"  # the path's own engram, lost within the grace time
+    SUCCESSOR = "successor"  # a copy took over the id of its unlinked original
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of the in-memory table that `stat` and `ls` are answered from.
+
+    An empty entry (`touch new.md` in a kind that refuses the empty document) has `id == ""`,
+    `no == -1` and size 0. Times are nanoseconds since the epoch, sizes are bytes.
+    """
+
+    no: int  # dense engram number, never reused; indexes the arrays of `engine.index`
+    id: str
+    namespace: Namespace
+    kind: str  # the catalogue's spelling
+    slug: str  # NFC: the key that paths are compared by
+    name: str  # the file-name stem as last created or renamed
+    inode: int
+    mode: int  # permission bits, 0..0o777
+    mtime_ns: int
+    ctime_ns: int
+    created_ns: int
+    updated_ns: int  # content changes only
+    size: int  # of the source as written
+    shown_size: int  # of the source with its id line
+    seq: int  # the commit that made this state; grows over the whole store
+    source_seq: int  # the commit that holds the bytes
+    title: str = ""
+    parts: int = 0
+    deleted_ns: int | None = None
+
+    @property
+    def empty(self) -> bool:
+        """True for a durable empty entry, which is not an engram."""
+        return not self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A document about to be put at (kind, slug).
+
+    `source` None means: render it from `title`, `summary` and `properties` and `body`.
+    """
+
+    kind: str
+    slug: str
+    source: bytes | None
+    name: str | None = None  # spelling of the file-name stem; None: the slug
+    title: str | None = None
+    summary: str = ""
+    properties: Mapping[str, PropertyValue] = field(default_factory=dict)
+    body: str = ""
+    mode: int | None = None  # None: keep, or 0o644
+    mtime_ns: int | None = None  # None: now
+    inode: int | None = None  # of the file just created; ignored where the path has one
+    by: str = ""  # who writes: "pid:…" of a process, or a session's name; history collapses by it
+    amends: int | None = None  # seq of an earlier commit of the same handle, replaced in history
+    renamed_onto: bool = False  # the bytes arrive by a rename of a plain file onto this path
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """An accepted write."""
+
+    entry: Entry
+    changed: bool  # False: the same bytes again; no new version
+    identity: Identity
+    replaced: int | None = None  # seq of the version that was current before, None if none
+    removed: tuple[Entry, ...] = ()  # engrams soft-deleted by this commit (replaced at the target)
+
+
+@dataclass(frozen=True, slots=True)
+class Engram:
+    """One first-class object, hydrated."""
+
+    id: str
+    kind: str
+    slug: str
+    name: str
+    title: str
+    summary: str
+    properties: Mapping[str, PropertyValue]
+    body: str
+    namespace: Namespace
+    created_ns: int
+    updated_ns: int
+    deleted_ns: int | None
+    seq: int
+    content_type: str = "text/markdown"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a part stands in the source: lines from 1 (inclusive), bytes half open."""
+
+    start_line: int
+    end_line: int
+    byte_start: int
+    byte_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An indexed slice of an engram. Part 0 is the head: title, aliases, summary, slug, properties."""
+
+    id: str
+    position: int
+    heading_path: tuple[str, ...]
+    text: str  # LF line ends, as it stands in the body; for part 0 the head's lines
+    span: Span
+    terms: tuple[str, ...]  # analysed, in order, repeats kept
+    embed_text: str  # "" = never embedded
+    origin: str = "cut"  # or "host"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link as written in an engram: a link field, `derived_from`, `superseded_by`, or in the body."""
+
+    relation: str  # field's relation, "derived_from", "superseded_by" or "mentions"
+    target: str  # the written target, percent-decoded
+    heading: str = ""  # what stood behind '#'
+    origin: str = "body"  # body | field
+    line: int | None = None
+    to_kind: str | None = None  # a link field's `to`
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A directed, typed link between two engrams as stored; `target` is "" while it dangles."""
+
+    source: str
+    relation: str
+    target: str
+    written: str
+    heading: str = ""
+    origin: str = "body"  # body | field | link
+    note: str = ""
+    status: str = ""
+    role: str = ""
+    confidence: float | None = None
+    evidence_id: str = ""
+    created_ns: int = 0
+    updated_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part as evidence: its text or snippet, heading path and span."""
+
+    text: str
+    heading_path: tuple[str, ...]
+    span: Span
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One ranked engram. `channels` maps a channel's name to the engram's rank in it, from 1."""
+
+    entry: Entry
+    score: float
+    channels: Mapping[str, int]
+    evidence: tuple[Passage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some hits of a ranking, with what could not run."""
+
+    hits: tuple[Hit, ...]
+    total: int
+    offset: int
+    degraded: tuple[Degraded, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Degraded:
+    """A channel or surface that could not run, or ran only in part, and why."""
+
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a commit did, as told to subscribers after it. `event`: create, update, delete, rename, revive."""
+
+    time_ns: int
+    event: str
+    id: str
+    namespace: Namespace
+    kind: str
+    slug: str
+    name: str
+    former: tuple[str, str] | None = None  # (kind, name) before a rename
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One entry of `.errors`."""
+
+    no: int
+    at_ns: int
+    namespace: Namespace
+    kind: str  # "" when it concerns no engram path
+    slug: str
+    path: str  # as shown to the user, relative to the mountpoint in prefix mode: "deal/acme.md"
+    event: str  # refused | conflict | late-write | request | embed | kinds
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Refused bytes that are kept: `rank` 0 is the newest of a path, 9 the oldest."""
+
+    namespace: Namespace
+    kind: str
+    name: str
+    rank: int
+    size: int
+    at_ns: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Counts for `.status` and `engramfs status`."""
+
+    engrams: int
+    parts: int
+    pending_vectors: int
+    refusals: int
+    seq: int
+    embed: str  # background | inline | off
+    model: str
+    kinds: Mapping[str, int]  # live engrams a kind
+    misses: tuple[str, ...] = ()  # the latest questions without a hit
+    problems: tuple[str, ...] = ()  # background failures that still stand

@@ -1,0 +1,1 @@
+"""Recall: a question and a budget become a context pack."""

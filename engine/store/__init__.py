@@ -1,0 +1,1 @@
+"""DuckDB, and nothing else in the project touches DuckDB."""

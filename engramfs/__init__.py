@@ -1,0 +1,1 @@
+"""The filesystem, and everything a person starts."""
