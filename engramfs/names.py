@@ -1,0 +1,116 @@
+"""The one table of special names: what is generated at a mountpoint's root, and what it does.
+
+Every name is reserved from the first release on, so that no user's file can be in the way later.
+A name whose feature does not exist yet is never found, and cannot be created.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kept(StrEnum):
+    """What a special name is."""
+
+    ANSWER = "answer"  # a file that answers a request
+    DIRECTORY = "directory"  # `.rejected`
+    LATER = "later"  # reserved: its feature is not in this release
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialName:
+    """One row of the table.
+
+    `mode` holds permission bits. `asks`: the name has `?` and `:` forms that carry a request.
+    `writable`: a request may be written to it. `help` is its line in `.help`.
+    """
+
+    name: str
+    kept: Kept
+    mode: int
+    help: str
+    asks: bool = False
+    writable: bool = False
+
+    @property
+    def exists(self) -> bool:
+        """True when this release serves the name."""
+        return self.kept is not Kept.LATER
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A special name in a path: `request` is what stood behind `?` or `:`, None if bare."""
+
+    special: SpecialName
+    request: str | None = None
+
+
+def classify(name: str) -> Asked | None:
+    """What `name` means at a mountpoint's root; None when it is no special name.
+
+    Only the exact names of the table are special, alone or followed by `?` or `:`.
+    `.recallrc` is not.
+    """
+    if not name.startswith("."):
+        return None
+    special = TABLE.get(name)
+    if special is not None:
+        return Asked(special)
+    cut = min((at for at in (name.find("?"), name.find(":")) if at > 0), default=-1)
+    if cut < 0:
+        return None
+    special = TABLE.get(name[:cut])
+    return None if special is None else Asked(special, name[cut + 1 :])
+
+
+def _answer(name: str, help_line: str, *, asks: bool = True, writable: bool = False) -> SpecialName:
+    return SpecialName(name, Kept.ANSWER, 0o644 if writable else 0o444, help_line, asks, writable)
+
+
+def _later(name: str, help_line: str) -> SpecialName:
+    return SpecialName(name, Kept.LATER, 0, help_line)
+
+
+_ROWS = (
+    _answer(
+        ".recall",
+        "a context pack for a question: .recall?q=pump failures&budget=2000",
+        writable=True,
+    ),
+    _answer(".search", "one page of ranked engrams: .search?q=pump&limit=5", writable=True),
+    _answer(".schema", "the kinds, their fields and how to filter by them: .schema?kind=deal"),
+    _answer(
+        ".status", "counts, vectors still to be made, refusals, latest questions without a hit"
+    ),
+    _answer(".errors", "what was refused and why, newest first; empty when nothing was"),
+    SpecialName(
+        ".rejected",
+        Kept.DIRECTORY,
+        0o755,
+        "the bytes of refused writes, by path; rm discards them, mv out of it writes them again",
+    ),
+    _answer(".help", "this page"),
+    _answer(".events", "one JSON object a line for every commit since the mount", asks=False),
+    _later(".find_exact", "objects by id, title or spelling"),
+    _later(".find_objects", "engrams themselves, without evidence"),
+    _later(".find_links", "edges by relation and note"),
+    _later(".expand", "the neighbours of an engram"),
+    _later(".continue", "the next page of a result set"),
+    _later(".link", "makes an edge"),
+    _later(".unlink", "removes an edge"),
+    _later(".graph", "the edges as a graph"),
+    _later(".views", "stored questions as directories"),
+    _later(".history", "earlier versions"),
+    _later(".digests", "summaries of scopes"),
+    _later(".briefing", "what to know before starting"),
+    _later(".match", "engrams that a text touches on"),
+    _later(".metrics", "counters for a monitor"),
+    _later(".vector", "the vector channel alone"),
+    _later(".text", "the lexical channel alone"),
+    _later(".neighbours", "the graph channel alone"),
+)
+
+TABLE: Mapping[str, SpecialName] = {row.name: row for row in _ROWS}
