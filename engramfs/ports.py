@@ -7,11 +7,8 @@ that are no UTF-8). Paths of the overlay are tuples of names below its root; () 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
-
-from engine.model import Notice, Rejected  # noqa: F401  (re-exported for the adapters)
 
 Names = tuple[str, ...]
 
@@ -40,7 +37,7 @@ class Caller(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A caller whose numbers are known; `process()` fills in the likely ones."""
+    """A caller whose numbers are known."""
 
     pid: int
     tid: int
@@ -141,6 +138,9 @@ class Session(Protocol):
 
     def truncate(self, size: int) -> None: ...
 
+    def size(self) -> int:
+        """What fstat shows to the process that opened it."""
+
     def flush(self) -> None: ...
 
     def close(self) -> None: ...
@@ -159,8 +159,9 @@ class Control(Protocol):
         """The whole answer; the same bytes from lookup to open (it keeps answers for seconds).
         Raises Invalid, NotFound, Unsupported or FsError."""
 
+    def live(self, name: str) -> bool:
+        """Does an open reader see what is appended later (`.events`)? It is opened as a session
+        whose `size` grows; every other name is pinned at open by `serve`."""
+
     def session(self, name: str, caller: Caller) -> Session:
-        """Open a bare name (no `?`) for writing, or for writing and reading."""
-
-
-XattrNames = Sequence[str]
+        """Open a bare name (no `?`) for writing, or for writing and reading, or a live name."""
