@@ -54,6 +54,15 @@ class Config:
     model_idle_seconds: float = 60.0
 
     # Store
+    store_threads: int = 2  # DuckDB's own; one query rarely gains from more at these sizes
+    store_memory_small: int = 256 * 1024 * 1024  # DuckDB's limit up to `store_parts_small` parts
+    store_memory_medium: int = 512 * 1024 * 1024  # … up to `store_parts_medium`
+    store_memory_large: int = 1536 * 1024 * 1024  # … above
+    store_parts_small: int = 20_000
+    store_parts_medium: int = 500_000
+    checkpoint_bytes: int = 16 * 1024 * 1024  # of log before a checkpoint at a quiet moment
+    checkpoint_bytes_max: int = 64 * 1024 * 1024  # … before one right after a commit
+    load_batch: int = 20_000  # vectors read at a time (all at once costs twice the memory)
     fold_tail_parts: int = 2_000  # unfolded parts before a fold at a quiet moment
     fold_tail_share: float = 0.1  # … or this share of the base, whichever is more
     quiet_seconds: float = 2.0  # no commit for so long is a quiet moment
@@ -75,4 +84,5 @@ class Config:
     document_bytes: int = 32 * 1024 * 1024
     front_matter_bytes: int = 1024 * 1024
     front_matter_depth: int = 64
-    front_matter_aliases: int = 100
+    front_matter_aliases: int = 100  # values that aliases stand for, all together
+    front_matter_nodes: int = 50_000  # a third of a second of parsing

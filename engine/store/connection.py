@@ -1,0 +1,264 @@
+"""The open store: one DuckDB file, one writer at a time, a fresh cursor for every call.
+
+No read transaction outlives a call. A commit only appends to DuckDB's log; the log is folded into
+the file by `checkpoint`, never inside a commit, because a checkpoint that finds the disk full ends
+the database while a commit that does is simply rolled back. A database that ended is opened again.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+import duckdb
+
+from engine.config import Config
+from engine.errors import EngineError
+from engine.store import extensions, lock
+from engine.store.counters import Counters
+from engine.store.extensions import Cursor as Cursor
+from engine.store.failures import full, is_fatal, translate
+from engine.store.migrate import migrate
+
+FILE = "engramfs.duckdb"
+MEMORY = ":memory:"
+
+log = logging.getLogger(__name__)
+
+
+def _prepare(directory: Path) -> None:
+    """Make the directory and drop what a process that was killed left of its temporary files."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = directory / "tmp"
+        temporary.mkdir(exist_ok=True)
+    except OSError as error:
+        raise EngineError(
+            f"the store {directory} cannot be made: {error.strerror}", "give another directory"
+        ) from error
+
+
+def _sweep(directory: Path) -> None:
+    for left in (directory / "tmp").iterdir():
+        if left.is_file():
+            left.unlink()
+
+
+class Store:
+    """A store's database. Use `open`; close it once."""
+
+    def __init__(self, directory: Path | None, config: Config) -> None:
+        self.directory = directory
+        self.config = config
+        self.place = MEMORY if directory is None else str(directory)
+        self.lock = threading.RLock()  # the writer lock
+        self.troubles: dict[str, str] = {}  # what keeps failing in the background, by its name
+        self._writing: Cursor | None = None
+        self._claim = -1 if directory is None else lock.claim(directory)
+        try:
+            if directory is not None:
+                _sweep(directory)
+            self._memory = config.store_memory_small
+            self._connection: Cursor | None = self._connect()
+            with self.cursor() as cursor:
+                migrate(cursor, self.place)
+                self.counters = Counters.load(cursor)
+        except BaseException:
+            self._release()
+            raise
+
+    @classmethod
+    def open(cls, where: Path | str, config: Config | None = None) -> Self:
+        """Open or make the store in a directory, or one that lives in memory (":memory:").
+
+        Raises StoreHeld, StoreCorrupt, SchemaTooNew, StoreFull.
+        """
+        if str(where) == MEMORY:
+            return cls(None, config or Config())
+        directory = Path(where)
+        _prepare(directory)
+        return cls(directory, config or Config())
+
+    # -- reading and writing -------------------------------------------------
+    @contextmanager
+    def cursor(self) -> Iterator[Cursor]:
+        """A fresh cursor for one call; DuckDB's errors come out as the engine's."""
+        connection = self._live()
+        cursor: Cursor | None = None
+        try:
+            cursor = connection.cursor()
+            yield cursor
+        except duckdb.Error as error:
+            raise self._failed(error, connection) from error
+        finally:
+            if cursor is not None:
+                cursor.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Cursor]:
+        """One write transaction under the writer lock: all of it, or nothing at any exception.
+
+        Inside another transaction of the same thread it joins that one.
+        """
+        with self.lock:
+            if self._writing is not None:
+                yield self._writing
+                return
+            connection = self._live()
+            cursor: Cursor | None = None
+            try:
+                cursor = connection.cursor()
+                cursor.execute("BEGIN")
+                self._writing = cursor
+                yield cursor
+                cursor.execute("COMMIT")
+            except duckdb.Error as error:
+                _roll_back(cursor)
+                raise self._failed(error, connection) from error
+            except BaseException:
+                _roll_back(cursor)
+                raise
+            finally:
+                self._writing = None
+                if cursor is not None:
+                    cursor.close()
+            if self.log_bytes() > self.config.checkpoint_bytes_max:
+                self.checkpoint()
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a write transaction is open; ask under the writer lock."""
+        return self._writing is not None
+
+    # -- upkeep ----------------------------------------------------------------
+    def log_bytes(self) -> int:
+        """Size of DuckDB's log of commits that are not yet in the file itself."""
+        if self.directory is None:
+            return 0
+        try:
+            return (self.directory / f"{FILE}.wal").stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def checkpoint(self) -> bool:
+        """Fold the log into the file; False, with the reason in `troubles`, if it must wait.
+
+        The commits are safe in the log either way.
+        """
+        with self.lock:
+            connection = self._live()
+            try:
+                cursor = connection.cursor()
+                try:
+                    cursor.execute("CHECKPOINT")
+                finally:
+                    cursor.close()
+            except duckdb.Error as error:
+                self.troubles["checkpoint"] = str(self._failed(error, connection))
+                log.warning("checkpoint: %s", self.troubles["checkpoint"])
+                return False
+        self.troubles.pop("checkpoint", None)
+        return True
+
+    def fit_memory(self, parts: int) -> None:
+        """Set DuckDB's memory limit for so many parts."""
+        config = self.config
+        if parts <= config.store_parts_small:
+            wanted = config.store_memory_small
+        elif parts <= config.store_parts_medium:
+            wanted = config.store_memory_medium
+        else:
+            wanted = config.store_memory_large
+        if wanted != self._memory:
+            with self.lock, self.cursor() as cursor:
+                cursor.execute(f"SET memory_limit = '{wanted}B'")
+            self._memory = wanted
+
+    def new_inode(self) -> int:
+        """A new inode number, from 2, never handed out before."""
+        with self.lock, self.cursor() as cursor:
+            return self.counters.inode(cursor)
+
+    def load_extension(self, name: str) -> None:
+        """Load `fts` or `vss` for the whole database."""
+        with self.cursor() as cursor:
+            extensions.load(cursor, name)
+
+    def close(self) -> None:
+        """Checkpoint and let go of the store. A second call does nothing."""
+        with self.lock:
+            if self._claim == -1 and self.directory is not None:
+                return
+            if self.directory is not None and self.log_bytes():
+                self.checkpoint()
+            if self._connection is not None:
+                self._connection.close()
+            self._release()
+
+    # -- inside ------------------------------------------------------------------
+    def _connect(self) -> Cursor:
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "allow_unsigned_extensions": "false",
+            "memory_limit": f"{self._memory}B",
+            "threads": str(self.config.store_threads),
+            "checkpoint_threshold": "1TB",  # never inside a commit; see `checkpoint`
+        }
+        path = MEMORY
+        if self.directory is not None:
+            settings["temp_directory"] = str(self.directory / "tmp")
+            path = str(self.directory / FILE)
+        try:
+            return duckdb.connect(path, config=settings)
+        except duckdb.Error as error:
+            raise translate(error, self.place) from error
+        except OSError as error:
+            raise full(self.place) if error.errno == 28 else EngineError(
+                f"the store {self.place} cannot be opened: {error.strerror}"
+            ) from error
+
+    def _failed(self, error: duckdb.Error, connection: Cursor) -> EngineError:
+        """The engine's error; a database that ended is opened again first."""
+        failure = translate(error, self.place)
+        if is_fatal(error) and self.directory is not None:
+            with self.lock:
+                if self._connection is connection:
+                    log.error("the database ended and is opened again: %s", error)
+                    connection.close()
+                    self._connection = None
+                    self._live()
+        return failure
+
+    def _live(self) -> Cursor:
+        """The connection; made again where an earlier attempt to do so failed."""
+        connection = self._connection
+        if connection is not None:
+            return connection
+        with self.lock:
+            if self._connection is None:
+                self._connection = self._connect()
+            return self._connection
+
+    def _release(self) -> None:
+        if self._claim != -1:
+            lock.give_up(self._claim)
+            self._claim = -1
+
+
+def _roll_back(cursor: Cursor | None) -> None:
+    """Undo; after a failed COMMIT there is nothing left to undo, which DuckDB calls an error."""
+    if cursor is None:
+        return
+    try:
+        cursor.execute("ROLLBACK")
+    except duckdb.TransactionException as error:
+        if "no transaction is active" not in str(error):
+            raise
+    except duckdb.Error as error:
+        if not is_fatal(error):
+            raise

@@ -1,0 +1,266 @@
+"""The rows of `version`: what an engram was after each commit.
+
+A commit appends one row (two where a rename replaces another engram) and changes none. A row that
+changes only the place or the attributes leaves `source`, `parts` and `terms` out and points with
+`source_seq` and `parts_seq` at the rows that hold them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import StoreCorrupt
+from engine.model import Entry, Namespace, Part, PropertyValue, Span
+from engine.store.extensions import Cursor
+
+HASH_BYTES = 16
+DOCUMENT = np.dtype([("length", "<i4"), ("hash", "u1", (HASH_BYTES,))])
+NO_HASH = bytes(HASH_BYTES)  # of a part that is never embedded
+
+# The fields of a row that are in the column `state`.
+_STATE = (
+    "id", "event", "at_ns", "written_by", "amends", "namespace", "kind", "slug", "name", "title",
+    "summary", "properties", "created_ns", "updated_ns", "deleted_ns", "inode", "mode", "mtime_ns",
+    "ctime_ns", "size", "shown_size", "source_seq", "parts_seq", "sha256", "first_doc",
+)  # fmt: skip
+_CURRENT = "seq IN (SELECT max(seq) FROM version GROUP BY engram)"
+
+
+def pack_documents(lengths: Sequence[int], hashes: Sequence[bytes]) -> bytes:
+    """The column `documents`: of each part the number of terms and the embedded text's hash."""
+    packed = np.zeros(len(lengths), dtype=DOCUMENT)
+    packed["length"] = lengths
+    if lengths:
+        packed["hash"] = np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, HASH_BYTES)
+    return packed.tobytes()
+
+
+def unpack_documents(packed: bytes) -> tuple[NDArray[np.int32], list[bytes]]:
+    """(lengths int32[n], hashes) of the column `documents`."""
+    rows = np.frombuffer(packed, dtype=DOCUMENT)
+    joined = rows["hash"].tobytes()
+    return (
+        rows["length"].astype(np.int32),
+        [joined[at : at + HASH_BYTES] for at in range(0, len(joined), HASH_BYTES)],
+    )
+
+
+def join_terms(terms_of_parts: Iterable[Iterable[str]]) -> str:
+    """The column `terms`; a term holds no white space (`engine.text` sees to it)."""
+    return "\n".join(" ".join(terms) for terms in terms_of_parts)
+
+
+def split_terms(text: str) -> list[list[str]]:
+    """The terms of each part. An engram has at least its head, so "" is one part without terms."""
+    return [line.split(" ") if line else [] for line in text.split("\n")]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPart:
+    """A part as stored: where it stands. `text` is None for parts cut from the source."""
+
+    id: str
+    heading_path: tuple[str, ...]
+    span: Span
+    origin: str = "cut"
+    text: str | None = None
+
+
+def stored(part: Part) -> StoredPart:
+    """What the store keeps of a part; a host's part has no place in the source, so its text too."""
+    text = part.text if part.origin == "host" else None
+    return StoredPart(part.id, part.heading_path, part.span, part.origin, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One row. Times are nanoseconds since the epoch, sizes bytes.
+
+    `documents` is made by `pack_documents`; a row of a deleted engram keeps those it had, so that
+    their numbers are never given again. `parts` and `terms` (made by `join_terms`) are both None
+    when `parts_seq` is another row, `source` is None when `source_seq` is.
+    """
+
+    seq: int
+    engram: int
+    id: str
+    event: str  # create | update | rename | delete | revive | attributes
+    at_ns: int
+    written_by: str
+    namespace: Namespace
+    kind: str
+    slug: str
+    name: str
+    title: str
+    summary: str
+    properties: Mapping[str, PropertyValue]
+    created_ns: int
+    updated_ns: int
+    deleted_ns: int | None
+    inode: int
+    mode: int
+    mtime_ns: int
+    ctime_ns: int
+    size: int
+    shown_size: int
+    source_seq: int
+    parts_seq: int
+    sha256: str  # hexadecimal
+    first_doc: int
+    documents: bytes = b""
+    amends: int | None = None
+    parts: tuple[StoredPart, ...] | None = None
+    terms: str | None = None
+    source: bytes | None = None
+
+    @property
+    def part_count(self) -> int:
+        """Number of parts."""
+        return len(self.documents) // DOCUMENT.itemsize
+
+
+def entry_of(row: Version) -> Entry:
+    """The entry that `stat` and `ls` are answered from."""
+    return Entry(
+        no=row.engram, id=row.id, namespace=row.namespace, kind=row.kind, slug=row.slug,
+        name=row.name, inode=row.inode, mode=row.mode, mtime_ns=row.mtime_ns,
+        ctime_ns=row.ctime_ns, created_ns=row.created_ns, updated_ns=row.updated_ns,
+        size=row.size, shown_size=row.shown_size, seq=row.seq, source_seq=row.source_seq,
+        title=row.title, parts=row.part_count, deleted_ns=row.deleted_ns,
+    )  # fmt: skip
+
+
+# -- writing ------------------------------------------------------------------
+def append(cursor: Cursor, row: Version) -> None:
+    """Add one row; the caller's transaction makes it a commit."""
+    cursor.execute("INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?)", _values(row))
+
+
+def _values(row: Version) -> list[object]:
+    state = {name: getattr(row, name) for name in _STATE}
+    return [
+        row.seq,
+        row.engram,
+        json.dumps(state, separators=(",", ":")),
+        row.documents,
+        None if row.parts is None else _pack_parts(row.parts),
+        row.terms,
+        row.source,
+    ]
+
+
+def _pack_parts(parts: tuple[StoredPart, ...]) -> str:
+    return json.dumps(
+        [
+            [
+                part.id, part.heading_path, part.span.start_line, part.span.end_line,
+                part.span.byte_start, part.span.byte_end, part.origin, part.text,
+            ]
+            for part in parts
+        ],
+        separators=(",", ":"),
+    )  # fmt: skip
+
+
+def _unpack_parts(text: str) -> tuple[StoredPart, ...]:
+    return tuple(
+        StoredPart(id, tuple(path), Span(start, end, first, last), origin, host)
+        for id, path, start, end, first, last, origin, host in json.loads(text)
+    )
+
+
+# -- reading ------------------------------------------------------------------
+def load_current(cursor: Cursor) -> list[Version]:
+    """Every engram's present state, deleted ones too, by number; no source, parts or terms."""
+    rows = cursor.execute(
+        f"SELECT seq, engram, state, documents FROM version WHERE {_CURRENT} ORDER BY engram"
+    ).fetchall()
+    namespaces: dict[Namespace, Namespace] = {}
+    return [_version(namespaces, *row) for row in rows]
+
+
+def rows(cursor: Cursor, seqs: Sequence[int], *, source: bool = False) -> dict[int, Version]:
+    """Some rows with their parts (and their bytes), taken from the rows that hold them.
+
+    Two queries, however many rows. A seq that is not there is left out.
+    """
+    if not seqs:
+        return {}
+    bare = {
+        row[0]: _version({}, *row)
+        for row in cursor.execute(
+            f"SELECT seq, engram, state, documents FROM version WHERE seq IN {_literal(seqs)}"
+        ).fetchall()
+    }
+    holders = {row.parts_seq for row in bare.values()}
+    if source:
+        holders |= {row.source_seq for row in bare.values()}
+    if not holders:
+        return {}
+    columns = "seq, parts, source" if source else "seq, parts, NULL"
+    held = {
+        row[0]: (row[1], row[2])
+        for row in cursor.execute(
+            f"SELECT {columns} FROM version WHERE seq IN {_literal(holders)}"
+        ).fetchall()
+    }
+    return {seq: _filled(row, held, source) for seq, row in bare.items()}
+
+
+def _filled(
+    row: Version, held: Mapping[int, tuple[str | None, bytes | None]], source: bool
+) -> Version:
+    parts = held.get(row.parts_seq, (None, None))[0]
+    content = held.get(row.source_seq, (None, None))[1] if source else None
+    if parts is None or (source and content is None):
+        raise _lost(row.source_seq if parts is not None else row.parts_seq)
+    return replace(row, parts=_unpack_parts(parts), source=content)
+
+
+def source(cursor: Cursor, seq: int) -> bytes:
+    """The bytes in row `seq` (an entry's `source_seq`); StoreCorrupt when they are not there."""
+    row = cursor.execute("SELECT source FROM version WHERE seq = ?", [seq]).fetchone()
+    if row is None or row[0] is None:
+        raise _lost(seq)
+    return bytes(row[0])
+
+
+def terms(cursor: Cursor, seqs: Iterable[int]) -> dict[int, str]:
+    """The column `terms` of rows that have it (a version's `parts_seq`)."""
+    wanted = set(seqs)
+    if not wanted:
+        return {}
+    found = cursor.execute(
+        f"SELECT seq, terms FROM version WHERE seq IN {_literal(wanted)} AND terms IS NOT NULL"
+    ).fetchall()
+    return dict(found)
+
+
+def _lost(seq: int) -> StoreCorrupt:
+    return StoreCorrupt(
+        f"the bytes of commit {seq} are not in the store", "run `engramfs check` to see what else"
+    )
+
+
+def _literal(seqs: Iterable[int]) -> str:
+    """Numbers as SQL text: a bound Python list of 300 costs DuckDB 50 ms."""
+    return f"({', '.join(str(int(seq)) for seq in sorted(set(seqs)))})"
+
+
+def _version(
+    namespaces: dict[Namespace, Namespace], seq: int, engram: int, state: str, documents: bytes
+) -> Version:
+    values = json.loads(state)
+    namespace: Namespace = tuple((name, value) for name, value in values.pop("namespace"))
+    return Version(
+        seq=seq,
+        engram=engram,
+        documents=documents,
+        namespace=namespaces.setdefault(namespace, namespace),
+        **values,
+    )
