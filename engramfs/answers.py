@@ -1,0 +1,57 @@
+"""Answers in memory: bounded by number and by age, least recently used out first."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class Kept(Generic[Key, Value]):
+    """A mapping that forgets. Safe from any thread.
+
+    A value lives `seconds` after it was put, counted by `clock` (monotonic, in seconds); with
+    `renew`, after it was last read. Beyond `most` values the one unused for longest goes.
+    """
+
+    def __init__(
+        self, most: int, seconds: float, clock: Callable[[], float], *, renew: bool = False
+    ) -> None:
+        self._most = most
+        self._seconds = seconds
+        self._clock = clock
+        self._renew = renew
+        self._lock = threading.Lock()
+        self._values: OrderedDict[Key, tuple[float, Value]] = OrderedDict()
+
+    def get(self, key: Key) -> Value | None:
+        """The value, or None when there is none or it is too old."""
+        with self._lock:
+            found = self._values.get(key)
+            if found is None:
+                return None
+            at, value = found
+            now = self._clock()
+            if now - at > self._seconds:
+                del self._values[key]
+                return None
+            self._values[key] = (now if self._renew else at, value)
+            self._values.move_to_end(key)
+            return value
+
+    def put(self, key: Key, value: Value) -> None:
+        """Keep `value` under `key`, anew when there was one."""
+        with self._lock:
+            self._values[key] = (self._clock(), value)
+            self._values.move_to_end(key)
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+
+    def drop(self, key: Key) -> None:
+        """Forget one value."""
+        with self._lock:
+            self._values.pop(key, None)

@@ -1,0 +1,177 @@
+"""What `.help`, `.errors` and `.status` say: pure text of the engine's values.
+
+Stored text never reaches a terminal as a command to it: control characters are shown as escapes.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from engine.model import Notice, Problem, Status
+from engramfs.names import TABLE, SpecialName
+
+_OBEYED = ("Cc", "Cs", "Zl", "Zp")  # control characters, surrogates, line separators
+_DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
+
+
+def one_line(text: str) -> str:
+    """`text` on one line: what a terminal would obey is shown as an escape (`\\x1b`, `\\n`)."""
+    if text.isprintable():
+        return text
+    return "".join(_shown(character) for character in text)
+
+
+def instant(ns: int, *, milliseconds: bool = False) -> str:
+    """Nanoseconds since the epoch as ISO 8601 in UTC."""
+    at = datetime.fromtimestamp(ns // 1_000_000_000, UTC)
+    fraction = f".{ns // 1_000_000 % 1000:03d}" if milliseconds else ""
+    return f"{at:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+
+
+def problem_line(problem: Problem) -> str:
+    """One problem: `line 3: stage: … (hint)`."""
+    line = f"line {problem.line}: " if problem.line is not None else ""
+    key = f"{problem.key}: " if problem.key else ""
+    hint = f" ({problem.hint})" if problem.hint else ""
+    return one_line(f"{line}{key}{problem.message}{hint}")
+
+
+def errors_text(notices: Sequence[Notice]) -> bytes:
+    """`.errors`, newest first; b"" when there is none."""
+    return "\n".join(_notice(notice) for notice in notices).encode("utf-8", "backslashreplace")
+
+
+def errors_json(notices: Sequence[Notice]) -> bytes:
+    """The same as one JSON array."""
+    return as_json(
+        [
+            {
+                "path": notice.path,
+                "time": instant(notice.at_ns),
+                "event": notice.event,
+                "problems": [
+                    {
+                        "message": problem.message,
+                        "line": problem.line,
+                        "key": problem.key,
+                        "hint": problem.hint,
+                    }
+                    for problem in notice.problems
+                ],
+            }
+            for notice in notices
+        ]
+    )
+
+
+def status_values(status: Status, about: Mapping[str, object]) -> dict[str, object]:
+    """`.status` as JSON holds it; `about` comes first: what the mount knows of itself."""
+    return {
+        **about,
+        "engrams": status.engrams,
+        "kinds": dict(status.kinds),
+        "parts": status.parts,
+        "pending_vectors": status.pending_vectors,
+        "embed": status.embed,
+        "model": status.model,
+        "refusals": status.refusals,
+        "commit": status.seq,
+        "misses": list(status.misses),
+        "problems": list(status.problems),
+    }
+
+
+def status_text(values: Mapping[str, object]) -> bytes:
+    """The same as one `name: value` a line."""
+    lines: list[str] = []
+    for name, value in values.items():
+        label = name.replace("_", " ")
+        if isinstance(value, Mapping):
+            shown = ", ".join(f"{key} {count}" for key, count in value.items())
+            lines.append(f"{label}: {one_line(shown) or 'none'}")
+        elif isinstance(value, list):
+            lines.append(f"{label}: {'none' if not value else len(value)}")
+            lines.extend(f"  {one_line(str(item))}" for item in value)
+        else:
+            lines.append(f"{label}: {one_line(str(value))}".rstrip())
+    return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
+
+
+def help_text(place: str = "/engram") -> bytes:
+    """`.help`: what can be read and written here. `place` is the mountpoint to show."""
+    served = [row for row in TABLE.values() if row.exists]
+    width = max(len(row.name) for row in served) + 2
+    names = "\n".join(f"  {row.name:<{width}}{row.help}" for row in served)
+    return _HELP.format(place=place, names=names).encode()
+
+
+def usage_text(special: SpecialName, place: str = "/engram") -> bytes:
+    """What a bare `.recall` or `.search` shows before this session's first request."""
+    return (
+        (_RECALL_USAGE if special.name == ".recall" else _SEARCH_USAGE).format(place=place).encode()
+    )
+
+
+def as_json(value: object, indent: int | None = 2) -> bytes:
+    """JSON with a final line feed; what a terminal would obey is always escaped in it."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    if not text.isascii() or "\x7f" in text:  # JSON escapes every other ASCII control character
+        # Line feeds occur only between values: inside strings JSON has escaped them.
+        text = "".join(
+            character if character == "\n" or _harmless(character) else json.dumps(character)[1:-1]
+            for character in text
+        )
+    return text.encode() + b"\n"
+
+
+def _notice(notice: Notice) -> str:
+    head = f"{one_line(notice.path)}  {instant(notice.at_ns)}  {notice.event}\n"
+    return head + "".join(f"  {problem_line(problem)}\n" for problem in notice.problems)
+
+
+def _shown(character: str) -> str:
+    return character if _harmless(character) else character.encode("unicode_escape").decode()
+
+
+def _harmless(character: str) -> bool:
+    if character.isprintable():
+        return True
+    return unicodedata.category(character) not in _OBEYED and character not in _DIRECTION
+
+
+_HELP = """\
+This directory is an engramfs mount. Its files are engrams: Markdown with typed front matter, at
+<kind>/<slug>.md. Edit them with anything. A write that breaks a rule fails, nothing is changed, and
+.errors says why; the refused bytes are kept in .rejected.
+
+{names}
+
+A request is the name itself: key=value pairs joined by & behind ? (or :, which no shell expands).
+  cat '{place}/.recall?q=overheating pumps&budget=2000'
+A long question is written, and its answer read back:
+  echo 'why did the pumps overheat last week?' > {place}/.recall; cat {place}/.recall
+"""
+
+_RECALL_USAGE = """\
+Nothing was asked in this session yet.
+
+  cat '{place}/.recall?q=overheating pumps&budget=2000'     a request by name
+  echo 'a question' > {place}/.recall; cat {place}/.recall  a request of any length
+
+Keys, joined by &: q, kinds, budget, counter, max_characters, limit, k, channels, detail, fusion,
+trace, strict, format (md or json), set, and the filters kind, title, created_after, created_before,
+updated_after, updated_before, scope_ids, prop.NAME, prop.NAME_after, _before, _min, _max.
+{place}/.schema lists the kinds and their properties.
+"""
+
+_SEARCH_USAGE = """\
+Nothing was searched in this session yet.
+
+  cat '{place}/.search?q=pump -valve "cooling water" title:report&limit=5'
+  echo 'pump report' > {place}/.search; cat {place}/.search
+
+Keys, joined by &: q, kinds, limit, offset, fusion, format (md or json), and the filters of .recall.
+"""
