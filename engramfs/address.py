@@ -6,14 +6,11 @@ Names come as the binding hands them over: text, with surrogates where the bytes
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from engine.slug import MAX_NAME_BYTES, SUFFIX, name_problem, nfc
 from engramfs.names import SpecialName, classify
-
-SUFFIX = ".md"
-NAME_BYTES = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,24 +132,15 @@ class Layout:
         return EngramFile(parent.kind, parent.directory, nfc(stem), stem)
 
 
-def nfc(name: str) -> str:
-    """The composed form: the key by which names are compared."""
-    return unicodedata.normalize("NFC", name)
-
-
 def engram_name_fault(name: str) -> Misnamed | None:
     """Why `name` (with its `.md`) cannot name an engram; None when it can."""
-    try:
-        size = max(len(name.encode()), len(nfc(name).encode()))
-    except UnicodeEncodeError:
-        return Misnamed("EINVAL", "the file name is not valid UTF-8; rename it with a UTF-8 locale")
-    if any(unicodedata.category(character) == "Cc" for character in name):
-        return Misnamed("EINVAL", f"the file name {name!r} holds a control character; leave it out")
-    if size > NAME_BYTES:
-        return Misnamed(
-            "ENAMETOOLONG", f"the file name has {size} bytes; {NAME_BYTES} are possible"
-        )
-    return None
+    stem = name.removesuffix(SUFFIX)
+    problem = name_problem(stem) or name_problem(nfc(stem))
+    if problem is None:
+        return None
+    too_long = len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES
+    code = "ENAMETOOLONG" if too_long else "EINVAL"
+    return Misnamed(code, f"{problem.message}: {problem.hint}")
 
 
 def looks_like_engram(name: str) -> bool:
