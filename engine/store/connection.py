@@ -52,6 +52,7 @@ class Store:
     """A store's database. Use `open`; close it once."""
 
     def __init__(self, directory: Path | None, config: Config) -> None:
+        extensions.say_no_pandas()
         self.directory = directory
         self.config = config
         self.place = MEMORY if directory is None else str(directory)
