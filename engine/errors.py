@@ -9,7 +9,8 @@
     ├── StoreCorrupt    bytes on disk disagree with their checksum, or DuckDB cannot read the file
     ├── SchemaTooNew    the store was written by a newer engramfs
     ├── StoreFull       the disk is full; nothing was written
-    └── EmbedderFailed  the model could not be loaded or run
+    ├── EmbedderFailed  the model could not be loaded or run
+    └── StrictRecallFailed  a channel did not run, and the request was strict
 
 The text of an error is one sentence; `hint` is the sentence that says what to do about it.
 """
@@ -88,3 +89,7 @@ class StoreFull(EngineError):
 
 class EmbedderFailed(EngineError):
     """The embedding model could not be loaded or run."""
+
+
+class StrictRecallFailed(EngineError):
+    """A channel did not run, and the request said `strict`."""

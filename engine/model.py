@@ -189,6 +189,9 @@ class Hit:
     score: float
     channels: Mapping[str, int]
     evidence: tuple[Passage, ...] = ()
+    summary: str = ""
+    properties: Mapping[str, PropertyValue] = field(default_factory=dict)
+    status: str = "live"  # or "superseded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +202,7 @@ class Page:
     total: int
     offset: int
     degraded: tuple[Degraded, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
