@@ -8,7 +8,7 @@ comments, order, quoting, line ends and a missing final newline stay as the auth
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from engine.config import Config
@@ -16,7 +16,7 @@ from engine.errors import Invalid, Problem
 from engine.slug import nfc
 from engine.yaml_core import Loaded, load
 from engine.yaml_nodes import Block, Node, Written
-from engine.yaml_text import double_quoted, scalar_text, single_quoted
+from engine.yaml_text import Verbatim, double_quoted, mapping_text, scalar_text, single_quoted
 
 RESERVED = ("id", "kind", "domain", "slug", "title", "summary")
 
@@ -332,3 +332,41 @@ def _respell(old: str, new: str) -> str:
     if written.startswith("'"):
         return prefix + single_quoted(new) + tail
     return prefix + scalar_text(new) + tail
+
+
+def format_engram(
+    id: str,
+    kind: str,
+    slug: str,
+    title: str,
+    summary: str,
+    properties: Mapping[str, object],
+    body: str,
+    numbers: Container[str] = (),
+) -> bytes:
+    """The bytes of an engram made without a source.
+
+    Keys id, domain, slug, title, summary, then the other properties sorted; a blank line; the body
+    with a final line feed. Null and empty texts among the reserved keys are left out, as are null
+    properties. `numbers` names the properties whose texts are written numbers ("1.10"): those get
+    no quotes. Invalid if a property has the name of a reserved key.
+    """
+    head = {"id": id, "domain": kind, "slug": slug, "title": title, "summary": summary}
+    taken = sorted(name for name in properties if name in RESERVED or not name)
+    if taken:
+        raise Invalid(
+            *(
+                Problem(f"`{name}` is not a name for a property", key=name, hint="choose another")
+                for name in taken
+            )
+        )
+    rest = {
+        name: Verbatim(value) if name in numbers and isinstance(value, str) else value
+        for name, value in sorted(properties.items())
+        if value is not None
+    }
+    front = mapping_text({**{key: value for key, value in head.items() if value}, **rest})
+    body = body.replace("\r\n", "\n")
+    if body:
+        body = "\n" + body + ("" if body.endswith("\n") else "\n")
+    return f"---\n{front}---\n{body}".encode()

@@ -16,7 +16,14 @@ _SAFE = re.compile(
 _WORD = re.compile(r"(?:y|n|yes|no|on|off|true|false|null|~|\.inf|\.nan)\Z", re.IGNORECASE)
 _NUMBER_LIKE = re.compile(r"[-+.0-9][-+.0-9a-fA-FxoeE_:,]*\Z")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt][0-9:.]+(?:Z|[-+][0-9]{2}:?[0-9]{2})?)?\Z")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _UNSAFE_IN_QUOTES = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+class Verbatim(str):
+    """A text that is written without quotes because it is a number as somebody wrote it."""
+
+    __slots__ = ()
 
 
 def double_quoted(text: str) -> str:
@@ -36,6 +43,8 @@ def scalar_text(value: object) -> str:
     """A string, number or boolean as a YAML scalar on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, Verbatim):
+        return str(value)
     if isinstance(value, str):
         return value if _is_plain(value) else double_quoted(value)
     return str(value)
@@ -69,7 +78,7 @@ def _flow(value: object) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    if _DATE.match(text):
+    if _DATE.match(text) or _UUID.match(text):
         return True
     return (
         bool(_SAFE.match(text))
