@@ -14,7 +14,7 @@ Names = tuple[str, ...]
 
 
 class Caller(Protocol):
-    """Who asks. `pid` and `sid` may cost a look into /proc: the tree reads them only when it must."""
+    """Who asks. `pid` and `sid` may cost a look into /proc: they are read only when needed."""
 
     @property
     def tid(self) -> int:

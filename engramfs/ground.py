@@ -1,0 +1,179 @@
+"""What the rooms of the tree share: engine, overlay, settings, and the tables of what is open."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.model import Entry
+from engine.namespace import Scope
+from engramfs.address import EngramFile, KindDirectory, Layout, Misnamed, Plain, nfc, shown_path
+from engramfs.errors import FsError
+from engramfs.files import File, Files
+from engramfs.handles import Pinned, PlainHandle, Talk
+from engramfs.inodes import Inodes
+from engramfs.locks import Place, PlaceLocks
+from engramfs.ports import Caller, Control, Names, Overlay
+from engramfs.staging import Staged
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
+
+HIDDEN = ".fuse_hidden"  # libfuse's prefix for files that were unlinked or replaced while open
+OpenHandle = Pinned | Staged | PlainHandle | Talk
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSettings:
+    """How one mountpoint behaves."""
+
+    root_kind: str | None = None  # roots mode: the kind whose members stand at the root
+    only_kinds: frozenset[str] | None = None  # prefix mode: the kinds shown; None: all
+    show_id: bool = True
+    on_conflict: str = "win"  # or "refuse"
+    read_only: bool = False
+    umask: int = 0o022  # taken from the 0755 of directories
+    uid: int = 0
+    gid: int = 0
+    file_bytes: int = 32 * 1024 * 1024  # of an engram; more is EFBIG
+
+
+class Ground:
+    """Shared by the rooms of one tree."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        scope: Scope,
+        overlay: Overlay,
+        control: Control,
+        settings: TreeSettings,
+        clock: Callable[[], int],
+        alive: Callable[[int], bool],
+    ) -> None:
+        self.engine = engine
+        self.scope = scope
+        self.overlay = overlay
+        self.control = control
+        self.settings = settings
+        self.clock = clock
+        self.alive = alive
+        self.files = Files()
+        self.locks = PlaceLocks()
+        self.inodes = Inodes()
+        self.handles: dict[int, OpenHandle] = {}
+        self.number = itertools.count(1).__next__
+        self.layout = Layout(self.kind_of, self._root())
+        self.births: dict[int, int] = {}  # st_ino of plain files -> when they were created here
+
+    def _root(self) -> KindDirectory | None:
+        kind = self.settings.root_kind
+        if kind is None:
+            return None
+        known = self.engine.catalogue.kind(kind)
+        if known is None or not known.parent:
+            raise FsError("EINVAL", f"{kind} is no kind with a directory", "see .schema")
+        return KindDirectory(known.name, known.directory, top=True)
+
+    # -- kinds -------------------------------------------------------------
+    def kind_of(self, directory: str) -> str | None:
+        """The kind shown under this name at the root of prefix mode."""
+        kind = self.engine.catalogue.by_directory(directory)
+        if kind is None or not self.shown(kind.name):
+            return None
+        return kind.name
+
+    def shown(self, kind: str) -> bool:
+        """Is this kind part of the mount?"""
+        if self.settings.root_kind is not None:
+            return self.layout.root is not None and kind == self.layout.root.kind
+        only = self.settings.only_kinds
+        return only is None or kind in only
+
+    def outside(self, parts: Names) -> bool:
+        """Does an overlay path lie in the directory of a kind that this mount does not show?"""
+        if self.settings.only_kinds is None or self.layout.root is not None or not parts:
+            return False
+        kind = self.engine.catalogue.by_directory(nfc(parts[0]))
+        return kind is not None and not self.shown(kind.name)
+
+    # -- engrams -----------------------------------------------------------
+    def entry(self, place: Place) -> Entry | None:
+        """The live engram or blank at a place."""
+        return self.engine.lookup(self.scope, place[0], place[1])
+
+    def source(self, entry: Entry) -> bytes:
+        """The bytes of a version as programs see them."""
+        if entry.empty:
+            return b""
+        return self.engine.source(entry, self.settings.show_id)
+
+    def size(self, entry: Entry) -> int:
+        """Their number."""
+        return entry.shown_size if self.settings.show_id else entry.size
+
+    def current(self, file: File) -> bytes:
+        """The bytes that an append to the file is added to."""
+        if file.plain is not None:
+            return read_all(file.plain)
+        entry = file.last if file.gone else self.entry(file.place)
+        if entry is None or (file.pending and not file.gone):
+            return b""
+        return self.source(entry)
+
+    def path(self, address: EngramFile) -> str:
+        """The path to show to people, relative to the mountpoint."""
+        return shown_path(self.layout, address.directory, address.name)
+
+    # -- handles -----------------------------------------------------------
+    def add(self, handle: OpenHandle) -> int:
+        """Number an open handle."""
+        number = self.number()
+        self.handles[number] = handle
+        return number
+
+    # -- rules -------------------------------------------------------------
+    def require_writable(self) -> None:
+        """EROFS on a read-only mount."""
+        if self.settings.read_only:
+            raise FsError("EROFS", "the mount is read-only")
+
+    def born(self, inode: int) -> None:
+        """Remember when a plain file was created, to tell what is younger than a temporary."""
+        if len(self.births) >= 4096:
+            del self.births[next(iter(self.births))]
+        self.births[inode] = self.clock()
+
+
+def by(caller: Caller) -> str:
+    """Who writes, as the engine is told."""
+    return f"pid:{caller.pid}"
+
+
+def read_all(descriptor: int) -> bytes:
+    """A whole plain file."""
+    size = os.fstat(descriptor).st_size
+    found = []
+    offset = 0
+    while chunk := os.pread(descriptor, max(size - offset, 1 << 16), offset):
+        found.append(chunk)
+        offset += len(chunk)
+    return b"".join(found)
+
+
+def not_there(what: str = "the file") -> FsError:
+    """ENOENT."""
+    return FsError("ENOENT", f"{what} is not there")
+
+
+def misnamed(address: Misnamed) -> FsError:
+    """What creating under an impossible name raises."""
+    return FsError(address.code, address.sentence)
+
+
+def is_hidden(address: Plain) -> bool:
+    """Is it one of libfuse's names for files that are gone?"""
+    return address.parts[-1].startswith(HIDDEN)
