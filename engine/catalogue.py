@@ -165,9 +165,9 @@ def kind_to_json(kind: Kind) -> str:
     return json.dumps(spec, ensure_ascii=False)
 
 
-def catalogue_to_rows(catalogue: Catalogue) -> list[tuple[str, int, str]]:
-    """(name, ordinal, spec) of every kind; the row named "" holds groups and recipes."""
-    rows = [(k.name, n, kind_to_json(k)) for n, k in enumerate(catalogue.kinds.values(), 1)]
+def catalogue_to_rows(catalogue: Catalogue) -> list[tuple[str, str]]:
+    """(name, spec) of every kind, in order; the row named "" holds groups and recipes."""
+    rows = [(kind.name, kind_to_json(kind)) for kind in catalogue.kinds.values()]
     recipes = {
         r.name: {
             "relations": list(r.relations),
@@ -178,14 +178,14 @@ def catalogue_to_rows(catalogue: Catalogue) -> list[tuple[str, int, str]]:
         for r in catalogue.recipes.values()
     }
     rest = {"groups": {n: list(g) for n, g in catalogue.groups.items()}, "recipes": recipes}
-    return [("", 0, json.dumps(rest, ensure_ascii=False)), *rows]
+    return [("", json.dumps(rest, ensure_ascii=False)), *rows]
 
 
-def catalogue_from_rows(rows: Iterable[tuple[str, int, str]]) -> Catalogue:
-    """The inverse of `catalogue_to_rows`, whatever the order of the rows."""
+def catalogue_from_rows(rows: Iterable[tuple[str, str]]) -> Catalogue:
+    """The inverse of `catalogue_to_rows`."""
     kinds: dict[str, Kind] = {}
     rest: dict[str, Any] = {}
-    for name, _, spec in sorted(rows, key=lambda row: row[1]):
+    for name, spec in rows:
         if name:
             kinds[name] = kind_from_spec(name, json.loads(spec))
         else:

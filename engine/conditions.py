@@ -1,0 +1,114 @@
+"""Conditions on one property, and whether values meet them.
+
+Numbers are equal by value, datetimes by instant, strings exactly after NFC; a list matches if an
+element does; null and mappings match nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from engine.instants import instant
+from engine.model import PropertyValue
+from engine.slug import nfc
+from engine.values import number
+
+# A written integer with a superfluous sign or zero, or another base, is a code (a postcode, say):
+# where no type is declared it is compared as text only.
+_CODE = re.compile(r"\+.*|-?0[0-9].*|0[xo].*")
+
+
+@dataclass(frozen=True, slots=True)
+class Equals:
+    """A property equals one of these, whatever of them its value can be. `shape`: open mode."""
+
+    name: str
+    texts: frozenset[str] = frozenset()
+    numbers: frozenset[Decimal] = frozenset()
+    instants: frozenset[int] = frozenset()
+    flags: frozenset[bool] = frozenset()
+    shape: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A property lies between: numbers `low` and `high` inclusive, instants since and before.
+
+    `literal` is what the condition means where a property is called `prop_after` itself: only open
+    mode, whose names nobody declares.
+    """
+
+    name: str
+    low: Decimal | None = None
+    high: Decimal | None = None
+    since: int | None = None
+    before: int | None = None
+    literal: Equals | None = None
+
+
+Test = Equals | Range
+
+
+def by_shape(name: str, values: Collection[str]) -> Equals:
+    """What values can mean where no type is declared."""
+    return Equals(
+        name,
+        frozenset(map(nfc, values)),
+        frozenset(n for v in values if not is_code(v) and (n := number(v)) is not None),
+        frozenset(at for v in values if (at := instant(v)) is not None),
+        frozenset(v.lower() == "true" for v in values if v.lower() in ("true", "false")),
+        shape=True,
+    )
+
+
+def holds(test: Test, properties: Mapping[str, PropertyValue]) -> bool:
+    """Whether a condition holds for the properties of one engram."""
+    if isinstance(test, Range) and test.literal is not None and test.literal.name in properties:
+        test = test.literal
+    value = properties.get(test.name)
+    items = value if isinstance(value, list) else [value]
+    judge: Callable[[object], bool] = (
+        (lambda item: equals(test, item))
+        if isinstance(test, Equals)
+        else lambda item: within(test, item)
+    )
+    return any(judge(item) for item in items)
+
+
+def equals(test: Equals, value: object) -> bool:
+    """Whether one scalar is one of those asked for."""
+    if isinstance(value, bool):
+        return value in test.flags
+    if isinstance(value, str):
+        if nfc(value) in test.texts:
+            return True
+        if test.instants and instant(value) in test.instants:
+            return True
+        if test.shape and is_code(value):
+            return False
+    return bool(test.numbers) and number(value) in test.numbers
+
+
+def within(test: Range, value: object) -> bool:
+    """Whether one scalar lies in the range."""
+    if test.since is not None or test.before is not None:
+        at = instant(value) if isinstance(value, str) else None
+        return (
+            at is not None
+            and (test.since is None or at >= test.since)
+            and (test.before is None or at < test.before)
+        )
+    exact = number(value)
+    return (
+        exact is not None
+        and (test.low is None or exact >= test.low)
+        and (test.high is None or exact <= test.high)
+    )
+
+
+def is_code(text: str) -> bool:
+    """Whether a number is written as no number is by itself: 00123, +5, 0x1F."""
+    return bool(_CODE.fullmatch(text))
