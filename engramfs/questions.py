@@ -1,0 +1,120 @@
+"""What `.recall` and `.search` ask of the engine, within what one mountpoint shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engine.errors import Invalid, NotFound, Problem
+from engine.recall.pairs import Pairs
+from engine.recall.request import RecallRequest, SearchRequest, parse_request, parse_search
+from engramfs import searching
+from engramfs.answers import Kept
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
+
+    from engine.model import Entry
+    from engine.namespace import Scope
+
+TOKEN_SECONDS = 600.0
+TOKENS = 256
+
+RECALL = ".recall"
+
+# Where a request came from: in a name, written to the file, or a written one that is run again for
+# a reader of the bare name, whose lookup must not wait.
+NAME, WRITTEN, AGAIN = "name", "written", "again"
+
+
+class Questions:
+    """Judges and answers requests. `kinds()` are the kinds that the mountpoint shows; None: all."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        scope: Scope,
+        kinds: Callable[[], frozenset[str] | None],
+        path_of: Callable[[Entry], str | None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._engine = engine
+        self._scope = scope
+        self._kinds = kinds
+        self._path_of = path_of
+        self._packs: Kept[str, bytes] = Kept(TOKENS, TOKEN_SECONDS, clock, renew=True)
+
+    def judge(self, name: str, pairs: Pairs, form: str) -> bool:
+        """Invalid for a bad request. True when the request waits for pending vectors."""
+        if name == RECALL:
+            return self._recall_request(pairs, form).fresh
+        self._search_request(pairs, form)
+        return False
+
+    def answer(self, name: str, pairs: Pairs, form: str) -> bytes:
+        """The whole answer. Invalid, NotFound for an unknown token, StrictRecallFailed."""
+        if name != RECALL:
+            request = self._search_request(pairs, form)
+            page = searching.run(self._engine, self._scope, request)
+            return searching.render(request, page, self._path_of)
+        return self._recall(self._recall_request(pairs, form), form)
+
+    def _recall(self, request: RecallRequest, form: str) -> bytes:
+        if request.token:
+            kept = self._packs.get(request.token)
+            if kept is None:
+                raise NotFound(
+                    f"no answer has the token {request.token}",
+                    f"answers are kept for {TOKEN_SECONDS / 60:.0f} minutes; ask again",
+                )
+            return kept
+        if form == AGAIN:
+            request = replace(request, fresh=False)
+        pack = self._engine.recall(self._scope, request, path_of=self._path_of)
+        self._packs.put(pack.token, pack.rendered)
+        return pack.rendered
+
+    def _recall_request(self, pairs: Pairs, form: str) -> RecallRequest:
+        return parse_request(
+            self._limited(pairs),
+            self._engine.catalogue,
+            self._engine.config,
+            form=NAME if form == NAME else WRITTEN,
+            ceiling=self._scope,
+        )
+
+    def _search_request(self, pairs: Pairs, form: str) -> SearchRequest:
+        return parse_search(
+            self._limited(pairs),
+            self._engine.catalogue,
+            self._engine.config,
+            form=NAME if form == NAME else WRITTEN,
+        )
+
+    def _limited(self, pairs: Pairs) -> Pairs:
+        """The pairs of a request that no kind outside the mountpoint can answer."""
+        shown = self._kinds()
+        keys = {key for key, _ in pairs}
+        if shown is None or "set" in keys:
+            return pairs
+        if "kinds" not in keys:
+            # Without a question the request is refused as it stands; it did not ask to browse.
+            return (*pairs, ("kinds", ",".join(sorted(shown)))) if "q" in keys else pairs
+        names = [
+            name.strip() for key, value in pairs if key == "kinds" for name in value.split(",")
+        ]
+        found, unknown = self._engine.catalogue.expand([name for name in names if name])
+        if unknown:
+            return pairs
+        within = [name for name in found if name in shown]
+        if found and not within:
+            raise Invalid(
+                Problem(
+                    f"kinds: {', '.join(found)} is not shown at this mountpoint",
+                    key="kinds",
+                    hint=f"it shows {', '.join(sorted(shown))}",
+                )
+            )
+        others = tuple(pair for pair in pairs if pair[0] != "kinds")
+        return (*others, ("kinds", ",".join(within))) if within else pairs

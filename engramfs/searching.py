@@ -1,0 +1,146 @@
+"""`.search`, for the mount and for the command line: pairs in, one page of hits out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from engine.recall.request import SearchRequest, parse_search
+from engine.tokens import counter
+from engramfs.render import as_json, one_line
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
+
+    from engine.model import Entry, Hit, Page, Passage
+    from engine.namespace import Scope
+
+PathOf = Callable[["Entry"], str | None]
+_TOKENS = "o200k"
+
+
+def search(
+    engine: Engine,
+    scope: Scope,
+    pairs: Iterable[tuple[str, str]],
+    path_of: PathOf,
+    *,
+    form: str = "api",
+) -> bytes:
+    """Run the search that `pairs` ask for and render its page. Invalid for a bad request."""
+    request = parse_search(pairs, engine.catalogue, engine.config, form=form)
+    return render(request, run(engine, scope, request), path_of)
+
+
+def run(engine: Engine, scope: Scope, request: SearchRequest) -> Page:
+    """The page of a request."""
+    return engine.search(
+        scope,
+        request.question,
+        request.filters,
+        limit=request.limit,
+        offset=request.offset,
+        fusion=request.fusion,
+    )
+
+
+def render(request: SearchRequest, page: Page, path_of: PathOf) -> bytes:
+    """The page in the format that the request asks for."""
+    if request.format == "json":
+        return as_json(page_values(request, page, path_of))
+    return page_text(request, page, path_of)
+
+
+def page_values(request: SearchRequest, page: Page, path_of: PathOf) -> dict[str, object]:
+    """The page as JSON holds it; the items have the keys of a recall's items."""
+    count = counter(_TOKENS)
+    return {
+        "items": [_item(hit, path_of, count) for hit in page.hits],
+        "total": page.total,
+        "offset": page.offset,
+        "warnings": [*request.warnings, *page.warnings],
+        "degraded": [{"what": lost.what, "reason": lost.reason} for lost in page.degraded],
+        "controls": {
+            "q": _cut(request.question),
+            "kinds": list(request.kinds),
+            "filters": [[key, _cut(value)] for key, value in request.written],
+            "limit": request.limit,
+            "offset": request.offset,
+            "fusion": request.fusion,
+            "format": request.format,
+        },
+    }
+
+
+def page_text(request: SearchRequest, page: Page, path_of: PathOf) -> bytes:
+    """The page as Markdown. Stored text stands behind `> `, so that it cannot pose as ours."""
+    last = page.offset + len(page.hits)
+    shown = f"{page.offset + 1} to {last} of {page.total}" if page.hits else f"0 of {page.total}"
+    lines = ["---", f"hits: {shown}"]
+    lines += [f"warning: {one_line(warning)}" for warning in [*request.warnings, *page.warnings]]
+    lines += [f"degraded: {lost.what}: {one_line(lost.reason)}" for lost in page.degraded]
+    lines.append("---")
+    for hit in page.hits:
+        entry = hit.entry
+        place = path_of(entry) or entry.id
+        ranks = ", ".join(f"{name} {rank}" for name, rank in hit.channels.items())
+        lines += ["", f"## {one_line(place)}", ""]
+        lines.append(f"{one_line(entry.title)}  ({hit.score:.3f}; {ranks})")
+        for passage in hit.evidence:
+            lines += ["", f"{_span(passage)}:"]
+            lines += [f"> {one_line(line)}".rstrip() for line in passage.text.splitlines()]
+    if last < page.total and page.hits:
+        lines += ["", f"More: offset={last}"]
+    return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
+
+
+def _item(hit: Hit, path_of: PathOf, count: Callable[[str], int]) -> dict[str, object]:
+    entry = hit.entry
+    return {
+        "path": path_of(entry),
+        "id": entry.id,
+        "kind": entry.kind,
+        "title": entry.title,
+        "summary": hit.summary,
+        "status": hit.status,
+        "source_role": _source_role(hit.properties),
+        "score": round(hit.score, 6),
+        "channels": dict(hit.channels),
+        "tokens": count("\n".join(passage.text for passage in hit.evidence)),
+        "relation": None,
+        "body": None,
+        "passages": [_passage(passage) for passage in hit.evidence],
+        "properties": dict(hit.properties),
+    }
+
+
+def _passage(passage: Passage) -> dict[str, object]:
+    return {
+        "text": passage.text,
+        "heading_path": list(passage.heading_path),
+        "start_line": passage.span.start_line,
+        "end_line": passage.span.end_line,
+        "byte_start": passage.span.byte_start,
+        "byte_end": passage.span.byte_end,
+    }
+
+
+def _source_role(properties: Mapping[str, object]) -> str:
+    role = properties.get("source_role")
+    return role if isinstance(role, str) else "user"
+
+
+def _span(passage: Passage) -> str:
+    span = passage.span
+    lines = (
+        f"line {span.start_line}"
+        if span.start_line == span.end_line
+        else f"lines {span.start_line} to {span.end_line}"
+    )
+    return one_line(" / ".join((*passage.heading_path, lines)))
+
+
+def _cut(text: str, most_bytes: int = 256) -> str:
+    """What is echoed of a value: at most 256 bytes of it."""
+    raw = text.encode("utf-8", "replace")
+    return text if len(raw) <= most_bytes else raw[: most_bytes - 3].decode("utf-8", "ignore") + "…"
