@@ -138,6 +138,7 @@ class Expansions(dict[str, tuple[str, ...]]):
         return terms
 
 
+@cache
 def terms_of(lang: str) -> Expansions:
     """The shared expansions of a language; tags of one primary language share them."""
     return _expansions(re.split(r"[-_]", lang.strip().lower())[0])
