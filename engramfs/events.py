@@ -114,4 +114,4 @@ def line_of(change: Change, path_of: Paths) -> bytes:
     }
     if change.former is not None:
         shown["from"] = path_of(*change.former)
-    return as_json(shown, indent=None)
+    return as_json(shown)

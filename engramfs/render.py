@@ -5,23 +5,17 @@ Stored text never reaches a terminal as a command to it: control characters are 
 
 from __future__ import annotations
 
-import json
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from engine.model import Notice, Problem, Status
+from engine.recall.answer import json_text, visible
 from engramfs.names import TABLE, SpecialName
-
-_OBEYED = ("Cc", "Cs", "Zl", "Zp")  # control characters, surrogates, line separators
-_DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 
 
 def one_line(text: str) -> str:
     """`text` on one line: what a terminal would obey is shown as an escape (`\\x1b`, `\\n`)."""
-    if text.isprintable():
-        return text
-    return "".join(_shown(character) for character in text)
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def instant(ns: int, *, milliseconds: bool = False) -> str:
@@ -115,31 +109,14 @@ def usage_text(special: SpecialName, place: str = "/engram") -> bytes:
     )
 
 
-def as_json(value: object, indent: int | None = 2) -> bytes:
-    """JSON with a final line feed; what a terminal would obey is always escaped in it."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
-    if not text.isascii() or "\x7f" in text:  # JSON escapes every other ASCII control character
-        # Line feeds occur only between values: inside strings JSON has escaped them.
-        text = "".join(
-            character if character == "\n" or _harmless(character) else json.dumps(character)[1:-1]
-            for character in text
-        )
-    return text.encode() + b"\n"
+def as_json(value: object) -> bytes:
+    """JSON on one line, with a line feed behind it."""
+    return json_text(value).encode() + b"\n"
 
 
 def _notice(notice: Notice) -> str:
     head = f"{one_line(notice.path)}  {instant(notice.at_ns)}  {notice.event}\n"
     return head + "".join(f"  {problem_line(problem)}\n" for problem in notice.problems)
-
-
-def _shown(character: str) -> str:
-    return character if _harmless(character) else character.encode("unicode_escape").decode()
-
-
-def _harmless(character: str) -> bool:
-    if character.isprintable():
-        return True
-    return unicodedata.category(character) not in _OBEYED and character not in _DIRECTION
 
 
 _HELP = """\

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from engine.recall.answer import ECHO_BYTES, echo, joined
+from engine.recall.items import Item
+from engine.recall.json_form import item_values
 from engine.recall.request import SearchRequest, parse_search
 from engine.tokens import counter
 from engramfs.render import as_json, one_line
@@ -61,9 +64,9 @@ def page_values(request: SearchRequest, page: Page, path_of: PathOf) -> dict[str
         "warnings": [*request.warnings, *page.warnings],
         "degraded": [{"what": lost.what, "reason": lost.reason} for lost in page.degraded],
         "controls": {
-            "q": _cut(request.question),
+            "q": echo(request.question, ECHO_BYTES),
             "kinds": list(request.kinds),
-            "filters": [[key, _cut(value)] for key, value in request.written],
+            **{key: echo(value, ECHO_BYTES) for key, value in joined(request.written)},
             "limit": request.limit,
             "offset": request.offset,
             "fusion": request.fusion,
@@ -95,39 +98,22 @@ def page_text(request: SearchRequest, page: Page, path_of: PathOf) -> bytes:
 
 
 def _item(hit: Hit, path_of: PathOf, count: Callable[[str], int]) -> dict[str, object]:
-    entry = hit.entry
-    return {
-        "path": path_of(entry),
-        "id": entry.id,
-        "kind": entry.kind,
-        "title": entry.title,
-        "summary": hit.summary,
-        "status": hit.status,
-        "source_role": _source_role(hit.properties),
-        "score": round(hit.score, 6),
-        "channels": dict(hit.channels),
-        "tokens": count("\n".join(passage.text for passage in hit.evidence)),
-        "relation": None,
-        "body": None,
-        "passages": [_passage(passage) for passage in hit.evidence],
-        "properties": dict(hit.properties),
-    }
-
-
-def _passage(passage: Passage) -> dict[str, object]:
-    return {
-        "text": passage.text,
-        "heading_path": list(passage.heading_path),
-        "start_line": passage.span.start_line,
-        "end_line": passage.span.end_line,
-        "byte_start": passage.span.byte_start,
-        "byte_end": passage.span.byte_end,
-    }
-
-
-def _source_role(properties: Mapping[str, object]) -> str:
-    role = properties.get("source_role")
-    return role if isinstance(role, str) else "user"
+    role = hit.properties.get("source_role")
+    return item_values(
+        Item(
+            entry=hit.entry,
+            path=path_of(hit.entry),
+            title=hit.entry.title,
+            summary=hit.summary,
+            status=hit.status,
+            source_role=role if isinstance(role, str) else "user",
+            score=hit.score,
+            channels=hit.channels,
+            properties=hit.properties,
+            passages=hit.evidence,
+            tokens=count("\n".join(passage.text for passage in hit.evidence)),
+        )
+    )
 
 
 def _span(passage: Passage) -> str:
@@ -138,9 +124,3 @@ def _span(passage: Passage) -> str:
         else f"lines {span.start_line} to {span.end_line}"
     )
     return one_line(" / ".join((*passage.heading_path, lines)))
-
-
-def _cut(text: str, most_bytes: int = 256) -> str:
-    """What is echoed of a value: at most 256 bytes of it."""
-    raw = text.encode("utf-8", "replace")
-    return text if len(raw) <= most_bytes else raw[: most_bytes - 3].decode("utf-8", "ignore") + "…"

@@ -68,7 +68,7 @@ def test_stored_text_cannot_command_a_terminal(text: str) -> None:
         errors_json([notice(1, text, problem)]),
         status_text(status_values(STATUS, {"store": text})),
         as_json({"a": text}),
-        as_json({text: [text]}, indent=None),
+        as_json({text: [text]}),
     ):
         assert not set(DANGEROUS) & set(rendered.decode())
     assert "\n" not in problem_line(problem)
@@ -79,7 +79,7 @@ def test_stored_text_cannot_command_a_terminal(text: str) -> None:
 )
 def test_json_says_the_same_value(value: object) -> None:
     assert json.loads(as_json(value)) == value
-    assert as_json(value, indent=None).count(b"\n") == 1
+    assert as_json(value).count(b"\n") == 1
 
 
 def test_status_as_text_and_as_values() -> None:
