@@ -1,0 +1,5 @@
+"""`python -m engramfs`."""
+
+from engramfs.cli import main
+
+main()

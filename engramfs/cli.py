@@ -1,0 +1,205 @@
+"""The command line. Nothing heavy is imported before a command needs it.
+
+Exit codes: 0 done, 1 refused or any other failure, 2 usage, 3 damage found or a store that cannot
+be read, 4 the store is held by another process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from engine.errors import EngineError
+from engramfs import wire
+from engramfs.errors import FsError
+from engramfs.wire import Failed
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def default_store() -> Path:
+    """The store where none is named: the platform's directory for data."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("engramfs"))
+
+
+def store_options(command: F) -> F:
+    """`--store` and `--namespace`, which every command has."""
+    command = click.option(
+        "--namespace",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Only engrams with this attribute; may be repeated.",
+    )(command)
+    return click.option(
+        "--store",
+        type=click.Path(path_type=Path, file_okay=False),
+        envvar="ENGRAMFS_STORE",
+        metavar="DIR",
+        help="The store's directory. Default: $ENGRAMFS_STORE, else the platform's data directory.",
+    )(command)
+
+
+def settings_of(store: Path | None, namespace: tuple[str, ...], **flags: object) -> Any:
+    """The settings of one command."""
+    from engramfs.settings import load
+
+    place = (store or default_store()).absolute()
+    return load(place, {"namespace": namespace or None, **flags}, os.environ)
+
+
+def attributes(settings: Any, *, whole: bool) -> list[list[str]] | None:
+    """The namespace as a request carries it; none named: the whole store, or the empty one."""
+    named = settings.namespace()
+    return None if whole and not named else [list(pair) for pair in named]
+
+
+def ask(
+    command: str,
+    store: Path | None,
+    namespace: tuple[str, ...],
+    arguments: wire.Message,
+    *,
+    make: bool = False,
+) -> wire.Message:
+    """Run one command on the store, wherever it is open."""
+    from engramfs.client import connection
+
+    settings = settings_of(store, namespace)
+    with connection(settings, attributes(settings, whole=True), make=make) as call:
+        return call(command, arguments)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="engramfs")
+def group() -> None:
+    """A filesystem whose files are knowledge objects."""
+
+
+@group.command()
+@store_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def status(store: Path | None, namespace: tuple[str, ...], as_json: bool) -> None:
+    """Who serves the store, what it holds, what is still to be done."""
+    found = ask("status", store, namespace, {})
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+    else:
+        from engramfs.render import status_text
+
+        shown = {name: "none" if value is None else value for name, value in found.items()}
+        click.echo(status_text(shown).decode(), nl=False)
+
+
+@group.group()
+def kinds() -> None:
+    """Show or change the kinds of engrams."""
+
+
+@kinds.command("show")
+@store_options
+def kinds_show(store: Path | None, namespace: tuple[str, ...]) -> None:
+    """The kinds as YAML."""
+    click.echo(ask("kinds show", store, namespace, {})["text"], nl=False)
+
+
+@kinds.command("apply")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@store_options
+def kinds_apply(file: Path, store: Path | None, namespace: tuple[str, ...]) -> None:
+    """Apply the kinds.yaml FILE: all of it, or nothing."""
+    try:
+        text = file.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Failed(f"{file} is not UTF-8: {error}") from error
+    changes = ask("kinds apply", store, namespace, {"text": text}, make=True)["changes"]
+    for change in changes or ["nothing changed"]:
+        click.echo(change)
+
+
+@group.command()
+@store_options
+@click.option("--repair", is_flag=True, help="Rebuild what can be rebuilt.")
+def check(store: Path | None, namespace: tuple[str, ...], repair: bool) -> None:
+    """Compare everything the store holds with itself. Exit code 3 when something is wrong."""
+    problems = ask("check", store, namespace, {"repair": repair})["problems"]
+    for problem in problems:
+        click.echo(problem)
+    if problems:
+        raise Failed(f"{len(problems)} problems found", 3)
+    click.echo("no problems found")
+
+
+@group.command()
+@store_options
+@click.option("--embed", is_flag=True, help="Make all vectors anew, with the configured model.")
+def reindex(store: Path | None, namespace: tuple[str, ...], embed: bool) -> None:
+    """Rebuild everything that is derived from the engrams."""
+    from engramfs.cli_progress import bar
+    from engramfs.client import connection
+
+    settings = settings_of(store, namespace)
+    with (
+        connection(settings, attributes(settings, whole=True)) as call,
+        bar("reindexing") as advance,
+    ):
+        found = call(
+            "reindex",
+            {"embed": embed},
+            lambda message: advance(message["done"], message["total"]),
+        )
+    click.echo(f"reindexed {found['engrams']} engrams, {found['parts']} parts")
+
+
+@group.command()
+@store_options
+def config(store: Path | None, namespace: tuple[str, ...]) -> None:
+    """Every setting, its value, and where that comes from."""
+    from engramfs.settings import TABLE
+
+    settings = settings_of(store, namespace)
+    click.echo(f"# {settings.store}/config.toml")
+    for name, setting in TABLE.items():
+        choices = f" ({', '.join(setting.choices)})" if setting.choices else ""
+        value = settings.values[name]
+        shown = list(value) if isinstance(value, tuple) else value
+        written = json.dumps(shown, ensure_ascii=False)
+        click.echo(f"{name} = {written}  # {settings.sources[name]}: {setting.help}{choices}")
+
+
+def main() -> None:
+    """The console script: run, and turn whatever happens into one line and an exit code."""
+    from engramfs import cli_ask, cli_import, cli_mount  # noqa: F401  (they add their commands)
+
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line and return the exit code."""
+    try:
+        return int(group.main(arguments, prog_name="engramfs", standalone_mode=False) or 0)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except BrokenPipeError:
+        # The reader of our output went away; do not complain when Python flushes it at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (Failed, EngineError, FsError) as error:
+        failed = wire.failure(error)
+        click.echo(f"engramfs: {failed}", err=True)
+        return failed.exit_code
+    except OSError as error:
+        click.echo(f"engramfs: {error.filename or 'the system'}: {error.strerror}", err=True)
+        return 1

@@ -1,0 +1,158 @@
+"""`engramfs import`: read Markdown files and put them into a kind, in batches.
+
+Bytes go in as they are, or not at all: a file that would be refused when written in the mount is
+reported with its reasons and not altered.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from engramfs.cli import attributes, group, settings_of, store_options
+from engramfs.cli_progress import bar
+from engramfs.wire import Failed, Message
+
+_BATCH_FILES = 1000
+_BATCH_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A Markdown file to import, and the place it gets."""
+
+    path: Path
+    shown: str  # relative to the imported directory
+    directory: str  # of the kind
+    name: str  # file-name stem
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an import would do. `outside`: Markdown in no kind's directory; `plain`: other files."""
+
+    files: tuple[Found, ...]
+    outside: tuple[str, ...]
+    plain: int
+
+
+def plan(root: Path, kind: str | None) -> Plan:
+    """Which files below `root` go where; names that begin with a dot are passed over.
+
+    With a kind, every `*.md` at any depth goes into it under its stem; where two would get the same
+    name, each gets its path joined by `-`. Without one, the first directory is the kind.
+    """
+    markdown: list[tuple[Path, tuple[str, ...]]] = []
+    outside: list[str] = []
+    plain = 0
+    for directory, directories, names in os.walk(root):
+        directories[:] = sorted(name for name in directories if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(directory, name)
+            parts = path.relative_to(root).parts
+            if name.startswith("."):
+                continue
+            if not name.endswith(".md"):
+                plain += 1
+            elif kind is None and len(parts) < 2:
+                outside.append(name)
+            else:
+                markdown.append((path, parts))
+    keyed = [(path, parts, *_place(parts, kind)) for path, parts in markdown]
+    times = Counter((directory, stem.casefold()) for _, _, directory, stem in keyed)
+    files = []
+    for path, parts, directory, stem in keyed:
+        inner = parts if kind is not None else parts[1:]
+        name = stem if times[directory, stem.casefold()] == 1 else "-".join(inner)[:-3]
+        files.append(Found(path, "/".join(parts), directory, name))
+    return Plan(tuple(files), tuple(outside), plain)
+
+
+def _place(parts: tuple[str, ...], kind: str | None) -> tuple[str, str]:
+    return kind if kind is not None else parts[0], parts[-1][:-3]
+
+
+def _batches(files: tuple[Found, ...]) -> Iterator[list[Message]]:
+    """The files as a request carries them, read as late as possible."""
+    batch: list[Message] = []
+    size = 0
+    for file in files:
+        status = file.path.stat()
+        source = file.path.read_bytes()
+        batch.append(
+            {
+                "path": file.shown,
+                "directory": file.directory,
+                "name": os.fsencode(file.name).decode("utf-8", "replace"),
+                "source": base64.b64encode(source).decode(),
+                "mtime_ns": status.st_mtime_ns,
+                "mode": status.st_mode & 0o777,
+            }
+        )
+        size += len(source)
+        if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _elsewhere(path: Path) -> str:
+    """What other tools see in a refused file. python-frontmatter re-formats: it only looks."""
+    import frontmatter
+
+    try:
+        keys = list(frontmatter.load(str(path)).metadata)
+    except Exception as error:  # noqa: BLE001  (it raises whatever its parser raises)
+        return f"other tools cannot read its front matter either: {str(error).splitlines()[0]}"
+    shown = ", ".join(str(key) for key in keys) or "none"
+    return f"other tools read these keys in it: {shown}"
+
+
+@group.command("import")
+@click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--kind", help="Put every file into this kind. Default: its first directory.")
+@store_options
+def import_(
+    directory: Path, kind: str | None, store: Path | None, namespace: tuple[str, ...]
+) -> None:
+    """Put the Markdown files below DIRECTORY into the store."""
+    from engramfs import lock, mounts
+    from engramfs.client import connection
+
+    settings = settings_of(store, namespace)
+    who = lock.holder(settings.store)
+    under = mounts.under_a_mount(str(directory), who.mountpoints if who else ())
+    if under is not None:
+        raise Failed(f"{directory} lies in the store's own mount {under}; import from elsewhere")
+    found = plan(directory.absolute(), kind)
+    outcomes: Counter[str] = Counter()
+    with (
+        connection(settings, attributes(settings, whole=False), make=True) as call,
+        bar("importing") as advance,
+    ):
+        for batch in _batches(found.files):
+            for path, outcome, reasons in call("import", {"files": batch})["results"]:
+                outcomes[outcome] += 1
+                for reason in reasons:
+                    click.echo(f"{path}: {reason}", err=True)
+                if outcome == "refused":
+                    click.echo(f"{path}: {_elsewhere(directory / path)}", err=True)
+            advance(outcomes.total(), len(found.files))
+    for name in found.outside:
+        click.echo(f"{name}: stands in no directory of a kind; name one with --kind", err=True)
+    if found.plain:
+        click.echo(f"{found.plain} other files were left alone; copy attachments into the mount")
+    counts = ("new", "changed", "unchanged", "refused")
+    click.echo(
+        f"imported {outcomes.total() - outcomes['refused']} of {len(found.files)} documents: "
+        + ", ".join(f"{outcomes[name]} {name}" for name in counts)
+    )
+    if outcomes["refused"] or found.outside:
+        raise Failed(f"{outcomes['refused'] + len(found.outside)} documents were not imported")

@@ -1,0 +1,185 @@
+"""The commands that need a store. They run in whichever process has it open.
+
+A command takes the host, a scope and JSON arguments, and returns JSON.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import Invalid, Problem
+from engramfs import wire
+from engramfs.wire import Failed, Message
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
+
+    from engine.model import Commit, Entry, Namespace
+    from engine.namespace import Scope
+
+Progress = Callable[[Message], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What a command may use. `tree` is the namespace whose engrams have paths: the mount's."""
+
+    engine: Engine
+    store: Path
+    tree: Namespace = ()
+    mountpoints: tuple[str, ...] = ()
+    roots: Mapping[str, str] | None = None  # roots mode: kind -> mountpoint
+
+
+def perform(host: Host, request: Message, progress: Progress) -> Message:
+    """Run the request `{"command", "namespace", "arguments"}`. Raises Failed and engine errors."""
+    from engine.namespace import Scope
+
+    command = _COMMANDS.get(str(request.get("command")))
+    if command is None:
+        raise Failed(f"the server knows no command {request.get('command')!r}", 2)
+    given = request.get("namespace")
+    scope = Scope() if given is None else Scope(tuple((str(k), str(v)) for k, v in given))
+    return command(host, scope, request.get("arguments") or {}, progress)
+
+
+def _path(host: Host, entry: Entry) -> str | None:
+    """Where the engram stands in the tree, None when it stands in no tree."""
+    if entry.namespace != host.tree or entry.deleted_ns is not None:
+        return None
+    kind = host.engine.catalogue.directory(entry.kind)
+    return f"{kind}/{entry.name}.md"
+
+
+def _pairs(arguments: Message) -> tuple[tuple[str, str], ...]:
+    return tuple((str(key), str(value)) for key, value in arguments["pairs"])
+
+
+def _status(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+    from engramfs.render import status_values
+
+    return status_values(
+        host.engine.status(scope),
+        {
+            "pid": os.getpid() if host.mountpoints else None,
+            "mountpoints": list(host.mountpoints),
+            "store": str(host.store),
+        },
+    )
+
+
+def _recall(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+    from engine.recall.request import parse_request
+
+    try:
+        request = parse_request(_pairs(arguments), host.engine.catalogue, host.engine.config)
+        pack = host.engine.recall(scope, request, path_of=lambda entry: _path(host, entry))
+    except Invalid as error:
+        raise Failed(str(wire.failure(error)), 2) from error
+    return {"text": pack.rendered.decode("utf-8", "replace")}
+
+
+def _search(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+    from engramfs.searching import search
+
+    try:
+        text = search(host.engine, scope, _pairs(arguments), lambda entry: _path(host, entry))
+    except Invalid as error:
+        raise Failed(str(wire.failure(error)), 2) from error
+    return {"text": text.decode("utf-8", "replace")}
+
+
+def _import(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+    """Put documents. `files`: [{path, directory, name, source (base64), mtime_ns, mode}].
+
+    Answers `{"results": [[path, outcome, [reason, …]], …]}`, in order; outcome is new, changed,
+    unchanged or refused. Refused documents change nothing.
+    """
+    from engine.model import Draft
+    from engine.namespace import Scope as Bound
+
+    engine = host.engine
+    exact = Bound(scope.attributes, exact=True)
+    results: list[list[Any]] = []
+    drafts: list[tuple[int, Draft]] = []
+    for file in arguments["files"]:
+        kind = engine.catalogue.by_directory(file["directory"])
+        if kind is None and engine.catalogue.open:
+            engine.make_kind(file["directory"])
+            kind = engine.catalogue.by_directory(file["directory"])
+        outcome: list[Any] = [file["path"], "refused", []]
+        results.append(outcome)
+        if kind is None:
+            known = ", ".join(sorted(engine.catalogue.kinds)) or "none"
+            outcome[2] = [f"there is no kind {file['directory']} (the kinds are: {known})"]
+            continue
+        draft = Draft(
+            kind=kind.name,
+            slug=file["name"],
+            name=file["name"],
+            source=base64.b64decode(file["source"]),
+            mode=file["mode"],
+            mtime_ns=file["mtime_ns"],
+            by="import",
+        )
+        drafts.append((len(results) - 1, draft))
+    answers = engine.put_many(exact, [draft for _, draft in drafts])
+    for (at, _), answer in zip(drafts, answers, strict=True):
+        if isinstance(answer, Invalid):
+            results[at][2] = [_reason(problem) for problem in answer.problems]
+        else:
+            results[at][1] = _outcome(answer)
+    return {"results": results}
+
+
+def _outcome(commit: Commit) -> str:
+    if not commit.changed:
+        return "unchanged"
+    return "new" if commit.replaced is None else "changed"
+
+
+def _reason(problem: Problem) -> str:
+    from engramfs.render import problem_line
+
+    return problem_line(problem)
+
+
+def _kinds_show(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+    from engine.kinds import catalogue_to_yaml
+
+    return {"text": catalogue_to_yaml(host.engine.catalogue)}
+
+
+def _kinds_apply(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+    return {"changes": list(host.engine.apply_kinds(arguments["text"]))}
+
+
+def _check(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+    problems = host.engine.check(repair=bool(arguments.get("repair")))
+    return {"problems": [_reason(problem) for problem in problems]}
+
+
+def _reindex(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+    def report(done: int, total: int) -> None:
+        progress({"done": done, "total": total})
+
+    host.engine.reindex(embed=bool(arguments.get("embed")), progress=report)
+    status = host.engine.status(scope)
+    return {"engrams": status.engrams, "parts": status.parts}
+
+
+_COMMANDS: Mapping[str, Callable[[Host, Scope, Message, Progress], Message]] = {
+    "status": _status,
+    "recall": _recall,
+    "search": _search,
+    "import": _import,
+    "kinds show": _kinds_show,
+    "kinds apply": _kinds_apply,
+    "check": _check,
+    "reindex": _reindex,
+}

@@ -1,0 +1,190 @@
+"""Settings: flags beat ENGRAMFS_*, which beat the store's config.toml, which beats the defaults.
+
+The environment is passed in, never read here. Every number of `engine.config.Config` is a setting
+under its own name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.config import Config
+from engine.errors import Invalid
+from engine.model import Namespace
+from engine.namespace import parse_namespace
+from engramfs.wire import Failed
+
+CONFIG_FILE = "config.toml"
+PREFIX = "ENGRAMFS_"
+_PATHS = frozenset({"mountpoint", "kinds", "model"})
+
+Value = str | bool | int | float | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: its type is its default's."""
+
+    name: str
+    default: Value
+    help: str
+    choices: tuple[str, ...] = ()
+
+
+OWN = (
+    Setting("mountpoint", "/engram", "where `engramfs mount` mounts in prefix mode"),
+    Setting("mode", "prefix", "one mountpoint, or one for each kind", ("prefix", "roots")),
+    Setting("roots", (), "roots mode: KIND=DIR, one for each kind"),
+    Setting("kinds", "", "the kinds.yaml that is applied at mount, and again when it changes"),
+    Setting("only_kinds", (), "the kinds that the mount shows; none named: all"),
+    Setting("namespace", (), "name=value attributes that a mount or a command is bound to"),
+    Setting("embed", "background", "when vectors are made", ("background", "inline", "off")),
+    Setting("model", "", "directory with model.onnx and tokenizer.json; empty: the bundled model"),
+    Setting("id_in_file", "shown", "whether reading shows the id line", ("shown", "never")),
+    Setting("on_conflict", "win", "what the later of two writers gets", ("win", "refuse")),
+    Setting("read_only", False, "nothing can be written through the mount"),
+    Setting("allow_other", False, "other users may enter, judged by permission bits"),
+)
+ENGINE = tuple(
+    Setting(field.name, field.default, "a number of the engine")  # type: ignore[arg-type]
+    for field in dataclasses.fields(Config)
+)
+TABLE: Mapping[str, Setting] = {setting.name: setting for setting in (*OWN, *ENGINE)}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting's value, and where it came from: flag, environment, config.toml or default."""
+
+    store: Path
+    values: Mapping[str, Value]
+    sources: Mapping[str, str]
+
+    def text(self, name: str) -> str:
+        return str(self.values[name])
+
+    def flag(self, name: str) -> bool:
+        return bool(self.values[name])
+
+    def names(self, name: str) -> tuple[str, ...]:
+        value = self.values[name]
+        return value if isinstance(value, tuple) else ()
+
+    def given(self, name: str) -> bool:
+        """Was it set by anything but its default?"""
+        return self.sources[name] != "default"
+
+    def namespace(self) -> Namespace:
+        """The attributes named; Failed (usage) when they are none."""
+        try:
+            return parse_namespace(self.names("namespace"))
+        except Invalid as error:
+            raise Failed(str(error), 2) from error
+
+    def config(self) -> Config:
+        """The engine's numbers."""
+        chosen: dict[str, Any] = {setting.name: self.values[setting.name] for setting in ENGINE}
+        return Config(**chosen)
+
+
+def load(
+    store: Path,
+    flags: Mapping[str, object] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """Put the four layers together. A flag that is None was not given.
+
+    Raises Failed (usage) with one sentence that names the setting and where the wrong value stands.
+    Paths become absolute: those of config.toml against the store, others against the directory
+    that the command was started in.
+    """
+    values = {name: setting.default for name, setting in TABLE.items()}
+    sources = dict.fromkeys(values, "default")
+    file = store / CONFIG_FILE
+    layers: list[tuple[str, Mapping[str, object]]] = [
+        (str(file), _read(file)),
+        (
+            "the environment",
+            {
+                name.removeprefix(PREFIX).lower(): value
+                for name, value in (environment or {}).items()
+                if name.startswith(PREFIX) and name.removeprefix(PREFIX).lower() in TABLE
+            },
+        ),
+        ("the command line", {k: v for k, v in (flags or {}).items() if v is not None}),
+    ]
+    for source, layer in layers:
+        for name, value in layer.items():
+            setting = TABLE.get(name)
+            if setting is None:
+                raise Failed(f"{source}: {name} is no setting ({_near(name)})", 2)
+            base = store if source == str(file) else Path.cwd()
+            values[name] = _absolute(setting, _convert(setting, value, source), base)
+            sources[name] = source
+    return Settings(store, values, sources)
+
+
+def _read(file: Path) -> Mapping[str, object]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Failed(f"{file} is not valid TOML: {error}", 2) from error
+
+
+def _absolute(setting: Setting, value: Value, base: Path) -> Value:
+    """A path made absolute; whatever is no path as it is."""
+    if setting.name in _PATHS and value:
+        return os.path.normpath(base / str(value))
+    if setting.name == "roots" and isinstance(value, tuple):
+        found = []
+        for root in value:
+            kind, _, path = root.partition("=")
+            found.append(f"{kind}={os.path.normpath(base / path)}" if path else root)
+        return tuple(found)
+    return value
+
+
+def _near(name: str) -> str:
+    close = difflib.get_close_matches(name, TABLE, 1)
+    return f"did you mean {close[0]}?" if close else "engramfs config lists all of them"
+
+
+def _convert(setting: Setting, value: object, source: str) -> Value:
+    """The value in the setting's type."""
+    wrong = f"{source}: {setting.name} is {value!r}, but "
+    default = setting.default
+    if isinstance(default, bool):
+        truth = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
+        if isinstance(value, bool):
+            return value
+        found = truth.get(str(value).lower())
+        if found is None:
+            raise Failed(f"{wrong}it is on or off", 2)
+        return found
+    if isinstance(default, tuple):
+        parts = value.split(",") if isinstance(value, str) else value
+        if not isinstance(parts, list | tuple):
+            raise Failed(f"{wrong}it is a list", 2)
+        return tuple(str(part).strip() for part in parts if str(part).strip())
+    if isinstance(default, int | float):
+        try:
+            if isinstance(value, bool):
+                raise ValueError
+            return type(default)(str(value))
+        except ValueError:
+            shape = "a whole number" if isinstance(default, int) else "a number"
+            raise Failed(f"{wrong}it is {shape}", 2) from None
+    if not isinstance(value, str):
+        raise Failed(f"{wrong}it is a text", 2)
+    if setting.choices and value not in setting.choices:
+        raise Failed(f"{wrong}it is one of {', '.join(setting.choices)}", 2)
+    return value

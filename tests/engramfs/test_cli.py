@@ -1,0 +1,159 @@
+"""The command line without a store: words into requests, directories into plans, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engramfs.cli_ask import pairs_of
+from engramfs.cli_import import plan
+from engramfs.cli_mount import server_arguments
+from engramfs.settings import load
+
+
+def run(*arguments: object, store: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "engramfs", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "ENGRAMFS_STORE": str(store or "")},
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "pairs"),
+    [
+        (["overheating pumps"], [("q", "overheating pumps")]),
+        (["overheating", "pumps"], [("q", "overheating pumps")]),
+        (
+            ["pumps", "--budget", "200", "--created-after=2026-01-01"],
+            [("q", "pumps"), ("budget", "200"), ("created_after", "2026-01-01")],
+        ),
+        (["--trace", "--kinds", "a,b"], [("trace", "on"), ("kinds", "a,b")]),
+        (["--prop.due_after", "2026", "x"], [("q", "x"), ("prop.due_after", "2026")]),
+        (["--kinds", "a", "--", "--budget"], [("q", "--budget"), ("kinds", "a")]),
+        (["-word", '"a phrase"'], [("q", '-word "a phrase"')]),
+        (["--q=a=b"], [("q", "a=b")]),
+        ([], []),
+    ],
+)
+def test_words_as_pairs(words: list[str], pairs: list[tuple[str, str]]) -> None:
+    assert pairs_of(words) == pairs
+
+
+@given(st.lists(st.text()))
+def test_any_words_are_pairs(words: list[str]) -> None:
+    for key, value in pairs_of(words):
+        assert isinstance(key, str)
+        assert isinstance(value, str)
+
+
+def write(root: Path, *names: str) -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+
+
+def test_a_plan_with_a_kind_flattens(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "in/b.md", "in/a.md", "in/deep/B.md", ".git/c.md", ".d.md", "x.png")
+    found = plan(tmp_path, "note")
+    assert {file.shown: (file.directory, file.name) for file in found.files} == {
+        "a.md": ("note", "a"),
+        "in/a.md": ("note", "in-a"),
+        "in/b.md": ("note", "in-b"),
+        "in/deep/B.md": ("note", "in-deep-B"),
+    }
+    assert found.outside == ()
+    assert found.plain == 1
+
+
+def test_a_plan_without_a_kind_takes_the_first_directory(tmp_path: Path) -> None:
+    write(tmp_path, "README.md", "deal/a.md", "deal/in/b.md", "person/a.md")
+    found = plan(tmp_path, None)
+    assert {file.shown: (file.directory, file.name) for file in found.files} == {
+        "deal/a.md": ("deal", "a"),
+        "deal/in/b.md": ("deal", "b"),
+        "person/a.md": ("person", "a"),
+    }
+    assert found.outside == ("README.md",)
+
+
+def test_the_server_gets_what_the_command_was_given(tmp_path: Path) -> None:
+    flags = {
+        "kinds": "k.yaml",
+        "namespace": ("a=b",),
+        "only_kinds": "x,y",
+        "read_only": True,
+        "mountpoint": "--odd",
+    }
+    settings = load(tmp_path, flags)
+    assert server_arguments(settings, [settings.text("mountpoint")]) == [
+        *("--store", str(tmp_path), "--mode", "prefix", "--kinds", f"{Path.cwd()}/k.yaml"),
+        *("--only-kinds", "x,y", "--namespace", "a=b"),
+        *("--embed", "background", "--id-in-file", "shown", "--read-only"),
+        *("--", f"{Path.cwd()}/--odd"),
+    ]
+    roots = load(tmp_path, {"mode": "roots", "roots": ("deal=/d",)})
+    assert server_arguments(roots, ["/d"])[2:6] == ["--mode", "roots", "--root", "deal=/d"]
+
+
+def test_config_lists_every_setting_and_where_it_comes_from(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('embed = "off"\n')
+    done = run("config", store=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f'embed = "off"  # {tmp_path}/config.toml: ' in done.stdout
+    assert "recall_budget = 4096  # default: " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["nonsense"], 2, "No such command"),
+        (["mount", "--embed", "never"], 2, "embed"),
+        (["mount", "--mode", "roots"], 2, "at least one --root"),
+        (["mount", "/m", "--mode", "roots", "--root", "deal=/d"], 2, "instead of a mountpoint"),
+        (["mount", "/nonexistent/m"], 1, "mkdir -p /nonexistent/m"),
+        (["umount", "/"], 1, "not a mount of engramfs"),
+        (["status"], 1, "there is no store at"),
+        (["recall", "x"], 1, "there is no store at"),
+        (["import", "/nonexistent"], 2, "does not exist"),
+        (["kinds", "apply", "/nonexistent"], 2, "does not exist"),
+        (["status", "--namespace", "x"], 2, "name=value"),
+    ],
+)
+def test_a_mistake_is_a_sentence_and_an_exit_code(
+    tmp_path: Path, arguments: list[str], code: int, said: str
+) -> None:
+    done = run(*arguments, store=tmp_path / "store")
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_wrong_config_is_usage(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("embed = 3\n")
+    done = run("status", store=tmp_path)
+    assert done.returncode == 2
+    assert "config.toml: embed is 3" in done.stderr
+
+
+def test_the_command_line_imports_nothing_heavy() -> None:
+    script = (
+        "import engramfs.cli, engramfs.cli_ask, engramfs.cli_import, engramfs.cli_mount, sys, json;"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"{script}print(json.dumps(list(sys.modules)))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    heavy = {"duckdb", "numpy", "onnxruntime", "igraph", "yaml", "rich", "mfusepy", "watchdog"}
+    assert heavy.isdisjoint(json.loads(done.stdout))

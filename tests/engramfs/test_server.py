@@ -1,0 +1,173 @@
+"""The socket server and the lock file, with commands that need no engine."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, cast
+
+import pytest
+
+from engine.errors import Invalid, Problem, SchemaTooNew, StoreCorrupt, StoreHeld
+from engramfs import lock, server, wire
+from engramfs.commands import Host, Progress
+from engramfs.errors import FsError
+
+GATE = threading.Event()
+
+
+def perform(host: Host, request: wire.Message, progress: Progress) -> wire.Message:
+    """Commands for the tests, by name."""
+    match request["command"]:
+        case "echo":
+            progress({"done": 1})
+            progress({"done": 2})
+            return {"echo": request["arguments"]}
+        case "wait":
+            assert GATE.wait(20)
+            return {"waited": True}
+        case "invalid":
+            raise Invalid(Problem("one is wrong", 3), Problem("two is wrong", hint="mend it"))
+        case "corrupt":
+            raise StoreCorrupt("damaged")
+        case "usage":
+            raise wire.Failed("no such key", 2)
+    raise ZeroDivisionError
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A directory whose socket has a path that the kernel does not take."""
+    place = tmp_path / ("long" * 30)
+    place.mkdir()
+    return place
+
+
+@pytest.fixture
+def running(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setattr(server, "perform", perform)
+    GATE.clear()
+    path = place / lock.SOCKET
+    path.write_text("left by a server that was killed")
+    listening = server.Server(cast("Host", None), path)
+    listening.start()
+    yield path
+    GATE.set()
+    listening.stop()
+    assert not path.exists()
+
+
+def ask(stream: IO[bytes], command: str, arguments: wire.Message | None = None) -> list[object]:
+    wire.send(stream, {"command": command, "arguments": arguments or {}})
+    answers: list[object] = []
+    while (message := wire.receive(stream)) is not None:
+        answers.append(message)
+        if "progress" not in message:
+            break
+    return answers
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in time"
+
+
+def stream_to(path: Path) -> IO[bytes]:
+    with wire.connect(path) as client:
+        return client.makefile("rwb")
+
+
+def test_a_command_its_progress_and_the_next_one(running: Path) -> None:
+    with stream_to(running) as stream:
+        for text in ("ünï\ncode", "again"):
+            assert ask(stream, "echo", {"text": text}) == [
+                {"progress": {"done": 1}},
+                {"progress": {"done": 2}},
+                {"result": {"echo": {"text": text}}},
+            ]
+
+
+def test_only_the_owner_may_connect(running: Path) -> None:
+    assert running.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(
+    ("command", "message", "code"),
+    [
+        ("invalid", "line 3: one is wrong\ntwo is wrong (mend it)", 1),
+        ("corrupt", "damaged", 3),
+        ("usage", "no such key", 2),
+        ("bug", "the server failed; its log says how", 1),
+    ],
+)
+def test_errors_arrive_with_their_exit_code(
+    running: Path, command: str, message: str, code: int
+) -> None:
+    with stream_to(running) as stream:
+        assert ask(stream, command) == [{"error": {"message": message, "exit": code}}]
+
+
+def test_nonsense_ends_the_connection_and_nothing_else(running: Path) -> None:
+    with stream_to(running) as stream:
+        stream.write(b"nonsense\n")
+        stream.flush()
+        assert stream.readline() == b""
+    with stream_to(running) as stream:
+        assert len(ask(stream, "echo")) == 3
+
+
+def test_stopping_waits_for_commands_that_run(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "perform", perform)
+    GATE.clear()
+    path = place / lock.SOCKET
+    listening = server.Server(cast("Host", None), path)
+    listening.start()
+    idle = stream_to(path)
+    with ThreadPoolExecutor(2) as pool, stream_to(path) as stream:
+        assert len(ask(stream, "echo")) == 3  # both connections are accepted
+        answer = pool.submit(ask, stream, "wait")
+        until(lambda: listening._running == 1)
+        stopped = pool.submit(listening.stop)
+        until(lambda: not path.exists())
+        with pytest.raises(OSError):
+            wire.connect(path)
+        assert not stopped.done()
+        GATE.set()
+        assert answer.result(20) == [{"result": {"waited": True}}]
+        stopped.result(20)
+    assert idle.readline() == b""
+    idle.close()
+
+
+def test_the_lock_names_its_holder(place: Path) -> None:
+    assert lock.holder(place) is None
+    descriptor = os.open(place / lock.LOCK, os.O_RDWR | os.O_CREAT)
+    assert lock.holder(place) is None
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    assert lock.holder(place) == lock.Holder(0)
+    os.write(descriptor, b"123")  # as the engine does
+    assert lock.holder(place) == lock.Holder(123)
+    lock.announce(place, ["/a b", "/c"], True)
+    who = lock.holder(place)
+    assert who == lock.Holder(os.getpid(), ("/a b", "/c"), True)
+    assert os.pread(descriptor, 32, 0).decode().strip() == str(os.getpid())
+    error = lock.held_by(place, who)
+    assert isinstance(error, StoreHeld)
+    assert f"process {os.getpid()}, mounted at /a b and /c" in str(error)
+    assert "engramfs umount /a b" in str(error)
+    os.close(descriptor)
+    assert lock.holder(place) is None
+
+
+def test_exit_codes() -> None:
+    assert wire.failure(StoreHeld("held")).exit_code == 4
+    assert wire.failure(StoreCorrupt("damaged")).exit_code == 3
+    assert wire.failure(SchemaTooNew("new")).exit_code == 3
+    assert wire.failure(FsError("EPERM", "no")).exit_code == 1
+    assert str(wire.failure(FsError("EPERM", "no", "try"))) == "no (try)"
