@@ -1,7 +1,7 @@
 """Property values of live engrams in memory: which engrams pass the conditions on properties.
 
 A column (value -> engrams) is built for a property when it is first asked for, and kept current
-from then on. Built in one pass: about 0.1 s at 100,000 engrams.
+from then on. Built in one pass: 0.2 to 0.4 s at 100,000 engrams.
 """
 
 from __future__ import annotations
@@ -66,6 +66,17 @@ class PropertyIndex:
                 these = self._select(test)
                 found = these if found is None else found & these
             return found or set()
+
+    def having(self, name: str) -> Found:
+        """The engrams that have a value for a property: not null, not a mapping."""
+        with self._lock:
+            found: Found = set()
+            if name in self._names:
+                column = self._column(name)
+                for values in (column.texts, column.numbers, column.codes, column.flags):
+                    for numbers in values.values():
+                        _merge(found, numbers)
+            return found
 
     def _select(self, test: Test) -> Found:
         if isinstance(test, Range):
