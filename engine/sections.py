@@ -20,7 +20,7 @@ _MARK = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _RAW_END = re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE)
-_ITEM = re.compile(r"[-*+][ \t]|[0-9]{1,9}[.)][ \t]")
+_ITEM = re.compile(r"(?:[-*+]|[0-9]{1,9}[.)])[ \t]+")
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
 # No text of a setext heading: indented code, list items, quotes, HTML, rules, tables.
 _NO_PARAGRAPH = re.compile(
@@ -113,13 +113,15 @@ def _scan(body: str) -> tuple[list[_Heading], list[tuple[int, int]]]:
 
 def _in_list(body: str, start: int) -> bool:
     """True if the indented line at `start` goes on with a list item that began above it."""
+    indent = len(body[start : start + 4]) - len(body[start : start + 4].lstrip(" "))
     for _ in range(_LIST_LINES):
         if start == 0:
             return False
         end = start - 1
         start = body.rfind("\n", 0, end) + 1
         if start < end and not body[start].isspace():
-            return _ITEM.match(body, start) is not None
+            item = _ITEM.match(body, start)
+            return item is not None and item.end() - start <= indent
     return False
 
 
