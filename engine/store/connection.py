@@ -130,6 +130,18 @@ class Store:
             if self.log_bytes() > self.config.checkpoint_bytes_max:
                 self.checkpoint()
 
+    @contextmanager
+    def aside(self) -> Iterator[Cursor]:
+        """One write transaction without the lock, for a table that nobody else writes or reads."""
+        with self.cursor() as cursor:
+            try:
+                cursor.execute("BEGIN")
+                yield cursor
+                cursor.execute("COMMIT")
+            except BaseException:
+                _roll_back(cursor)
+                raise
+
     @property
     def in_transaction(self) -> bool:
         """Whether a write transaction is open; ask under the writer lock."""
@@ -158,6 +170,10 @@ class Store:
                     cursor.execute("CHECKPOINT")
                 finally:
                     cursor.close()
+            except duckdb.TransactionException as error:
+                if "other write transactions active" not in str(error):
+                    raise self._failed(error, connection) from error
+                return False  # a fold fills its table; the next quiet moment is soon enough
             except duckdb.Error as error:
                 self.troubles["checkpoint"] = str(self._failed(error, connection))
                 log.warning("checkpoint: %s", self.troubles["checkpoint"])

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import StoreCorrupt
+from engine.errors import NotFound, StoreCorrupt
 from engine.model import Entry, Namespace, Part, PropertyValue, Span
 from engine.store.extensions import Cursor
 
@@ -28,6 +28,7 @@ _STATE = (
     "summary", "properties", "created_ns", "updated_ns", "deleted_ns", "inode", "mode", "mtime_ns",
     "ctime_ns", "size", "shown_size", "source_seq", "parts_seq", "sha256", "first_doc",
 )  # fmt: skip
+_Held = tuple[str | None, str | None, bytes | None]  # parts, terms, source
 _CURRENT = "seq IN (SELECT max(seq) FROM version GROUP BY engram)"
 
 
@@ -197,8 +198,10 @@ def load_current(cursor: Cursor) -> list[Version]:
     return [_version(namespaces, *row) for row in rows]
 
 
-def rows(cursor: Cursor, seqs: Sequence[int], *, source: bool = False) -> dict[int, Version]:
-    """Some rows with their parts (and their bytes), taken from the rows that hold them.
+def rows(
+    cursor: Cursor, seqs: Sequence[int], *, source: bool = False, terms: bool = False
+) -> dict[int, Version]:
+    """Some rows with their parts (bytes, terms), taken from the rows that hold them.
 
     Two queries, however many rows. A seq that is not there is left out.
     """
@@ -215,9 +218,9 @@ def rows(cursor: Cursor, seqs: Sequence[int], *, source: bool = False) -> dict[i
         holders |= {row.source_seq for row in bare.values()}
     if not holders:
         return {}
-    columns = "seq, parts, source" if source else "seq, parts, NULL"
-    held = {
-        row[0]: (row[1], row[2])
+    columns = f"seq, parts, {'terms' if terms else 'NULL'}, {'source' if source else 'NULL'}"
+    held: dict[int, _Held] = {
+        row[0]: (row[1], row[2], row[3])
         for row in cursor.execute(
             f"SELECT {columns} FROM version WHERE seq IN {_literal(holders)}"
         ).fetchall()
@@ -225,25 +228,29 @@ def rows(cursor: Cursor, seqs: Sequence[int], *, source: bool = False) -> dict[i
     return {seq: _filled(row, held, source) for seq, row in bare.items()}
 
 
-def _filled(
-    row: Version, held: Mapping[int, tuple[str | None, bytes | None]], source: bool
-) -> Version:
-    parts = held.get(row.parts_seq, (None, None))[0]
-    content = held.get(row.source_seq, (None, None))[1] if source else None
+def _filled(row: Version, held: Mapping[int, _Held], source: bool) -> Version:
+    nothing: _Held = (None, None, None)
+    parts, terms, _ = held.get(row.parts_seq, nothing)
+    content = held.get(row.source_seq, nothing)[2] if source else None
     if parts is None or (source and content is None):
         raise _lost(row.source_seq if parts is not None else row.parts_seq)
-    return replace(row, parts=_unpack_parts(parts), source=content)
+    return replace(row, parts=_unpack_parts(parts), terms=terms, source=content)
 
 
 def source(cursor: Cursor, seq: int) -> bytes:
-    """The bytes in row `seq` (an entry's `source_seq`); StoreCorrupt when they are not there."""
+    """The bytes in row `seq` (an entry's `source_seq`).
+
+    Raises NotFound when the history has dropped the row, StoreCorrupt when it has no bytes.
+    """
     row = cursor.execute("SELECT source FROM version WHERE seq = ?", [seq]).fetchone()
-    if row is None or row[0] is None:
+    if row is None:
+        raise NotFound(f"commit {seq} is no longer in the history")
+    if row[0] is None:
         raise _lost(seq)
     return bytes(row[0])
 
 
-def terms(cursor: Cursor, seqs: Iterable[int]) -> dict[int, str]:
+def terms_of(cursor: Cursor, seqs: Iterable[int]) -> dict[int, str]:
     """The column `terms` of rows that have it (a version's `parts_seq`)."""
     wanted = set(seqs)
     if not wanted:

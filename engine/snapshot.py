@@ -1,0 +1,114 @@
+"""What one search reads: all documents at one moment.
+
+A document is one part of one version of an engram; its number grows over the whole store, its row
+is its place in the arrays of the index, in the same order. It is live while its engram's present
+version has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import bm25
+from engine.bm25 import Groups
+from engine.matrix import Vectors
+from engine.tail import NO_POSTINGS, Postings, Tail
+
+
+class Base(Protocol):
+    """The folded index: postings of the documents below `folded`, by document number."""
+
+    folded: int
+
+    def fetch(self, term: str) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """(document numbers, counts) of a term."""
+        ...
+
+
+class NoBase:
+    """Nothing folded yet."""
+
+    folded = 0
+
+    def fetch(self, term: str) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Nothing."""
+        return np.zeros(0, np.int64), np.zeros(0, np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Arrays of one element a row, never written once published (but for vectors that arrive).
+
+    `tails` are (tail, the row that its row 0 is).
+    """
+
+    doc_engram: NDArray[np.int32]
+    doc_position: NDArray[np.int32]
+    doc_length: NDArray[np.int32]
+    doc_number: NDArray[np.int64]
+    doc_vector: NDArray[np.int32]  # row of `vectors`; negative or beyond: none
+    live: NDArray[np.bool_]
+    vectors: Vectors
+    base: Base
+    base_rows: NDArray[np.int32]  # document number below `base.folded` -> row, -1: gone
+    tails: tuple[tuple[Tail, int], ...]
+    k1: float
+    b: float
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, dead ones too."""
+        return len(self.doc_engram)
+
+    def visible(self, engrams: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """bool[rows] from bool[engrams]: the live documents of those engrams.
+
+        An engram whose number is beyond the mask is not visible.
+        """
+        known = self.doc_engram < len(engrams)
+        if known.all():
+            seen: NDArray[np.bool_] = engrams[self.doc_engram] & self.live
+            return seen
+        seen = np.zeros(self.rows, np.bool_)
+        seen[known] = engrams[self.doc_engram[known]]
+        return seen & self.live
+
+    def lexical(self, groups: Groups, visible: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """float64[rows]: BM25 with N, df and the mean length counted over the visible documents.
+
+        Equal to the FTS extension's scores of an index over just those documents.
+        """
+        return bm25.scores(
+            groups, self.postings, self.doc_length, visible, k1=self.k1, b=self.b
+        )
+
+    def postings(self, term: str) -> Postings:
+        """(rows, counts) of a term over base and tails, both int32[n]; dead rows among them."""
+        found: list[Postings] = []
+        docs, counts = self.base.fetch(term)
+        if len(docs):
+            rows = self.base_rows[docs]
+            there = rows >= 0
+            found.append((rows[there], counts[there]))
+        for tail, origin in self.tails:
+            rows, counts = tail.postings(term)
+            known = int(np.searchsorted(rows, self.rows - origin))
+            if known:
+                found.append((rows[:known] + np.int32(origin), counts[:known]))
+        if not found:
+            return NO_POSTINGS
+        if len(found) == 1:
+            return found[0]
+        return np.concatenate([rows for rows, _ in found]), np.concatenate([tf for _, tf in found])
+
+    def cosines(self, query: Vectors) -> Vectors:
+        """float32[rows] of cosines to float32[dimension]; NaN where there is no vector (yet)."""
+        found: Vectors = np.full(self.rows, np.nan, np.float32)
+        if len(self.vectors):
+            known = (self.doc_vector >= 0) & (self.doc_vector < len(self.vectors))
+            found[known] = (self.vectors @ query)[self.doc_vector[known]]
+        return found

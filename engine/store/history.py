@@ -1,0 +1,163 @@
+"""Which replaced versions of an engram are kept, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+from engine.config import Config
+from engine.store import edges, versions
+from engine.store.connection import Store
+from engine.store.extensions import Cursor
+from engine.store.versions import Version
+
+_PAST = (
+    "SELECT seq, engram, event, at_ns, written_by, source_seq, parts_seq, amends, "
+    "deleted_ns IS NOT NULL, taken FROM state JOIN (SELECT seq, coalesce(octet_length(source), 0) "
+    "+ coalesce(strlen(terms), 0) + coalesce(strlen(parts), 0) + strlen(state) AS taken "
+    "FROM version) USING (seq)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What the rule needs to know about one row of `version`; `size` is what the row takes."""
+
+    seq: int
+    engram: int
+    event: str
+    at_ns: int
+    written_by: str
+    source_seq: int
+    parts_seq: int
+    amends: int | None
+    deleted: bool
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The rows that stay, and those of them that the history shows (replaced versions)."""
+
+    seqs: frozenset[int]
+    shown: frozenset[int]
+    erased: frozenset[int]  # engrams of which nothing stays
+
+
+@dataclass(frozen=True, slots=True)
+class _Replaced:
+    past: Past
+    until_ns: int  # when it was replaced
+    sacred: bool  # the newest replaced version of a live engram
+
+
+def kept(rows: Iterable[Past], now_ns: int, config: Config) -> Kept:
+    """Apply the history's rule to all rows of some engrams.
+
+    The present row stays, and so does every row that holds bytes or parts of one that stays. A
+    change of attributes is no version. Saves of one session within `collapse_ns` of the first are
+    one version, as are those of one handle (`amends`): only the last of them, and the state before
+    the first, stay. Of the replaced versions the newest `history_versions` an engram stay, for
+    `history_ns` after they were replaced, `history_bytes` over all engrams, oldest first; but the
+    newest one of a live engram always. A deleted engram whose last version goes is erased.
+    """
+    present: dict[int, Past] = {}
+    by_seq: dict[int, Past] = {}
+    candidates: list[_Replaced] = []
+    ordered = sorted(rows, key=lambda past: (past.engram, past.seq))
+    for engram, group in groupby(ordered, key=lambda past: past.engram):
+        every = list(group)
+        by_seq.update((past.seq, past) for past in every)
+        present[engram] = every[-1]
+        candidates += _replaced(every, now_ns, config)
+    candidates = _within_bytes(candidates, config.history_bytes)
+    shown = {replaced.past.seq for replaced in candidates}
+    with_history = {replaced.past.engram for replaced in candidates}
+    erased = {
+        engram for engram, now in present.items() if now.deleted and engram not in with_history
+    }
+    stay = shown | {now.seq for engram, now in present.items() if engram not in erased}
+    for seq in list(stay):
+        stay |= {by_seq[seq].source_seq, by_seq[seq].parts_seq}
+    return Kept(frozenset(stay), frozenset(shown), frozenset(erased))
+
+
+def _replaced(every: Sequence[Past], now_ns: int, config: Config) -> list[_Replaced]:
+    """The replaced versions of one engram, oldest first, after all limits but that on bytes."""
+    present = every[-1]
+    versions = [past for past in every if past.event != "attributes"]
+    amended = {past.amends for past in versions if past.amends is not None}
+    found: list[_Replaced] = []
+    if not versions:
+        return found
+    first = versions[0]  # the save that began what may collapse
+    for past, after in pairwise(versions):
+        if not _one_burst(first, past, config.collapse_ns):
+            first = past
+        collapses = past.seq in amended or _one_burst(first, after, config.collapse_ns)
+        if not collapses and past.event != "delete":
+            found.append(_Replaced(past, after.at_ns, False))
+    found = found[-config.history_versions :] if config.history_versions else []
+    if found and not present.deleted:
+        found[-1] = _Replaced(found[-1].past, found[-1].until_ns, True)
+    return [one for one in found if one.sacred or now_ns - one.until_ns <= config.history_ns]
+
+
+def _one_burst(first: Past, later: Past, collapse_ns: int) -> bool:
+    """Both are saves over something older, by one session, close together."""
+    return (
+        first.event == later.event == "update"
+        and bool(later.written_by)
+        and later.written_by == first.written_by
+        and later.at_ns - first.at_ns <= collapse_ns
+    )
+
+
+def _within_bytes(candidates: list[_Replaced], limit: int) -> list[_Replaced]:
+    """Drop the longest replaced until the rest takes `limit` bytes."""
+    total = sum(one.past.size for one in candidates)
+    dropped: set[int] = set()
+    for one in sorted(candidates, key=lambda one: (one.until_ns, one.past.seq)):
+        if total <= limit:
+            break
+        if not one.sacred:
+            dropped.add(one.past.seq)
+            total -= one.past.size
+    return [one for one in candidates if one.past.seq not in dropped]
+
+
+# -- over the store ---------------------------------------------------------------
+def history(cursor: Cursor, engram: int, now_ns: int, config: Config) -> list[Version]:
+    """The replaced versions of an engram that are kept, newest first, without their bytes."""
+    rows = cursor.execute(f"{_PAST} WHERE engram = ?", [engram]).fetchall()
+    shown = kept([Past(*row) for row in rows], now_ns, config).shown
+    found = versions.rows(cursor, sorted(shown))
+    return [found[seq] for seq in sorted(found, reverse=True)]
+
+
+def prune(store: Store, now_ns: int) -> tuple[int, frozenset[int]]:
+    """Delete the rows that the rule drops, in one transaction.
+
+    Returns how many went, and the engrams that were erased: nothing of them is left, the caller
+    forgets them.
+    """
+    with store.transaction() as cursor:
+        rows = cursor.execute(
+            f"{_PAST} WHERE engram IN "
+            "(SELECT engram FROM version GROUP BY engram HAVING count(*) > 1)"
+        ).fetchall()
+        past = [Past(*row) for row in rows]
+        rule = kept(past, now_ns, store.config)
+        gone = [row.seq for row in past if row.seq not in rule.seqs]
+        if gone:
+            store.counters.keep(cursor)
+            cursor.execute(
+                "DELETE FROM version WHERE seq IN (SELECT unnest(?::BIGINT[]))", [gone]
+            )
+            edges.drop_of(cursor, rule.erased)
+            for engram in rule.erased:
+                cursor.execute("DELETE FROM former_path WHERE engram = ?", [engram])
+                cursor.execute("DELETE FROM copy WHERE original = ? OR copy = ?", [engram, engram])
+                cursor.execute("DELETE FROM absorbed WHERE engram = ?", [engram])
+    return len(gone), rule.erased

@@ -1,0 +1,64 @@
+"""Fill the memory of an engine from its store, once, at open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from engine.index import Documents, Index
+from engine.store import vectors, versions
+from engine.store.connection import Store
+from engine.store.extensions import Cursor
+from engine.store.fulltext import Fulltext
+from engine.store.versions import Version
+
+_BATCH = 1_000  # engrams whose unfolded terms are read at a time
+
+
+def load(store: Store, index: Index, fulltext: Fulltext, *, with_vectors: bool) -> list[Version]:
+    """Fill `index` with every live document, and return all engrams' present versions.
+
+    Vectors are left out where no model is used. Runs before anybody else has the store.
+    """
+    with store.cursor() as cursor:
+        present = versions.load_current(cursor)
+    live = sorted(
+        (version for version in present if version.deleted_ns is None),
+        key=lambda version: version.first_doc,
+    )
+    store.fit_memory(sum(version.part_count for version in live))
+    if with_vectors:
+        load_vectors(store, index)
+    folded = fulltext.base.folded
+    with store.cursor() as cursor:
+        index.add_many(_documents(cursor, live, folded))
+    index.set_base(fulltext.base, ())
+    return present
+
+
+def load_vectors(store: Store, index: Index) -> None:
+    """Fill the matrix, in batches: all rows at once would cost the memory twice."""
+    with store.cursor() as cursor:
+        model = vectors.model(cursor)
+        number = vectors.count(cursor)
+        if model is None or not number:
+            return
+        index.reserve_vectors(number, model.dimension)
+        for hashes, matrix in vectors.load(cursor, model.dimension, store.config.load_batch):
+            index.add_vectors(hashes, matrix)
+
+
+def _documents(cursor: Cursor, live: Sequence[Version], folded: int) -> Iterator[Documents]:
+    for start in range(0, len(live), _BATCH):
+        batch = live[start : start + _BATCH]
+        unfolded = [version.parts_seq for version in batch if version.first_doc >= folded]
+        terms = versions.terms_of(cursor, unfolded)
+        for version in batch:
+            lengths, hashes = versions.unpack_documents(version.documents)
+            text = terms.get(version.parts_seq) if version.first_doc >= folded else None
+            yield Documents(
+                version.engram,
+                version.first_doc,
+                lengths,
+                hashes,
+                None if text is None else versions.split_terms(text),
+            )
