@@ -48,7 +48,7 @@ class Config:
     question_bytes: int = 8192
     written_question_bytes: int = 65_536  # … in the write-then-read form, which has no name to fit
     recall_seconds: float = 1.0  # a lookup answers degraded rather than hold its directory up
-    vector_floor: float = 0.2  # cosine that a hit without a lexical one needs; chance gives 0.05–0.19
+    vector_floor: float = 0.2  # cosine that a hit of the vectors alone needs; chance gives 0.19
     fresh_wait_seconds: float = 5.0
 
     # Parts and vectors

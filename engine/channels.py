@@ -1,0 +1,222 @@
+"""The channels: a question in, scores of documents or engrams out. Shared by search and recall.
+
+*lexical* is BM25 over the parts in scope, *vector* the cosine of their embeddings, *exact* what the
+question names. Each alone may be empty, and one that cannot run is told in `degraded`.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.columns import Columns
+from engine.config import Config
+from engine.errors import EmbedderFailed
+from engine.fusion import ROUNDING, Floats, Ints, Mask, best_by_engram
+from engine.index import PENDING
+from engine.model import Degraded
+from engine.naming_in_text import named, titles_contained
+from engine.query import Group, query_terms
+from engine.reader import QueryEmbedder, Reader
+from engine.snapshot import Snapshot
+
+CONTAINED = 1  # the question contains the title
+NAMED = 2  # the question is the engram's id, path, slug, title or alias, or holds one of them
+COSINE_DECIMALS = 6  # a float32 product differs in its last bits with its place in the matrix
+_MEANING = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]")  # a word, or one character of another script
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What the channels found. Arrays are over documents; `engrams` is the length of masks.
+
+    `counted` are the documents in scope that can be found (those of superseded engrams cannot);
+    maxima are taken over them. A channel that did not run is None. `exact` maps engrams to
+    NAMED or CONTAINED.
+    """
+
+    engrams: int
+    owners: Ints
+    positions: Ints
+    counted: Mask
+    lexical: Floats | None = None
+    cosine: Floats | None = None
+    exact: Mapping[int, int] | None = None
+    degraded: tuple[Degraded, ...] = ()
+    failed: tuple[Degraded, ...] = ()  # those of `degraded` that did not run at all
+    warnings: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def ran(self) -> tuple[str, ...]:
+        """The channels that ran."""
+        found = (("lexical", self.lexical), ("vector", self.cosine), ("exact", self.exact))
+        return tuple(name for name, held in found if held is not None)
+
+
+@dataclass(slots=True)
+class _Notes:
+    degraded: list[Degraded] = field(default_factory=list)
+    failed: list[Degraded] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def fail(self, what: str, reason: str) -> None:
+        said = Degraded(what, reason)
+        self.degraded.append(said)
+        self.failed.append(said)
+
+
+def retrieve(
+    reader: Reader,
+    columns: Columns,
+    covered: Mask,
+    hidden: Mask,
+    question: str,
+    channels: Sequence[str],
+    *,
+    groups: Sequence[Group] | None = None,
+    seconds: float | None = None,
+) -> Retrieved:
+    """Run `channels` for a question over the engrams that the scope covers.
+
+    `covered` and `hidden` (superseded engrams) are masks over engrams. `groups` are the terms to
+    score, None: those of the question. `seconds` is how long the vector channel may take.
+    """
+    snapshot = reader.index.snapshot()
+    owners, positions = snapshot.doc_engram, snapshot.doc_position
+    engrams = max(len(columns), int(owners.max(initial=-1)) + 1)
+    in_scope, shown = _padded(covered, engrams), _padded(covered & ~hidden, engrams)
+    visible = snapshot.visible(in_scope)
+    counted = visible & shown[owners]
+    notes = _Notes()
+    if groups is None:
+        groups = query_terms(question, reader.languages())
+    lexical = cosine = None
+    exact: Mapping[int, int] | None = None
+    if "lexical" in channels or "exact" in channels:
+        lexical = _lexical(reader.config, snapshot, groups, visible, counted, notes)
+    if "vector" in channels:
+        cosine = _vector(reader, snapshot, question, counted, notes, seconds)
+    if "exact" in channels and lexical is not None:
+        began = time.perf_counter()
+        heads = np.where(positions == 0, lexical, 0.0)
+        best = best_by_engram(heads, owners, engrams)
+        exact = dict.fromkeys(titles_contained(columns, best, question), CONTAINED)
+        exact |= dict.fromkeys(named(reader, columns, in_scope, question), NAMED)
+        notes.seconds["exact"] = time.perf_counter() - began
+    return Retrieved(
+        engrams, owners, positions, counted,
+        lexical if "lexical" in channels else None, cosine, exact,
+        tuple(notes.degraded), tuple(notes.failed), tuple(notes.warnings), notes.seconds,
+    )  # fmt: skip
+
+
+def _lexical(
+    config: Config,
+    snapshot: Snapshot,
+    groups: Sequence[Group],
+    visible: Mask,
+    counted: Mask,
+    notes: _Notes,
+) -> Floats:
+    began = time.perf_counter()
+    scores = np.zeros(snapshot.rows, dtype=np.float64)
+    if groups:
+        scores = np.where(counted, np.round(snapshot.lexical(groups, visible), ROUNDING), 0.0)
+        if config.head_weight != 1.0:
+            scores[snapshot.doc_position == 0] *= config.head_weight
+    notes.seconds["lexical"] = time.perf_counter() - began
+    return scores
+
+
+def _vector(
+    reader: Reader,
+    snapshot: Snapshot,
+    question: str,
+    counted: Mask,
+    notes: _Notes,
+    seconds: float | None,
+) -> Floats | None:
+    embedder = reader.embedder
+    if embedder is None:
+        notes.fail("vector", "embedding is switched off")
+        return None
+    pending = int(np.count_nonzero(counted & (snapshot.doc_vector == PENDING)))
+    if pending:
+        plural = "s" if pending != 1 else ""
+        notes.degraded.append(Degraded("vector", f"{pending} vector{plural} pending"))
+    if not _MEANING.search(question):
+        # A number or a sign means nothing to a model: it would find any text that has one.
+        return np.zeros(snapshot.rows, dtype=np.float64)
+    began = time.perf_counter()
+    try:
+        vector = within(seconds, lambda: embedder.embed_query(_cut(embedder, question, notes)))
+    except EmbedderFailed as error:
+        notes.fail("vector", str(error))
+        return None
+    if vector is None:
+        notes.fail("vector", f"the model did not answer within {seconds:g} s")
+        return None
+    cosines = np.nan_to_num(snapshot.cosines(vector), nan=0.0).astype(np.float64)
+    scores: Floats = np.where(counted, np.round(np.maximum(cosines, 0.0), COSINE_DECIMALS), 0.0)
+    notes.seconds["vector"] = time.perf_counter() - began
+    return scores
+
+
+def _cut(embedder: QueryEmbedder, question: str, notes: _Notes) -> str:
+    """The beginning of the question that the model can read; said when it is not all."""
+    limit = embedder.max_tokens
+    # No tokenizer makes one token of more than 32 characters on average.
+    text = question[: limit * 32]
+    if len(text) == len(question) and embedder.count_tokens(text) <= limit:
+        return question
+    low, high = 1, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if embedder.count_tokens(text[:middle]) <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    said = f"the question was cut to its first {low} characters ({limit} tokens) for this channel"
+    notes.degraded.append(Degraded("vector", said))
+    notes.warnings.append(f"vector: {said}")
+    return text[:low]
+
+
+def within(
+    seconds: float | None, work: Callable[[], NDArray[np.float32]]
+) -> NDArray[np.float32] | None:
+    """The result of `work`, or None when it takes longer; it then ends on its own, unheard."""
+    if seconds is None:
+        return work()
+    outcome: list[NDArray[np.float32] | BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            outcome.append(error)
+
+    thread = threading.Thread(target=run, name="embed question", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not outcome:
+        return None
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
+
+
+def _padded(mask: Mask, length: int) -> Mask:
+    if len(mask) == length:
+        return mask
+    padded = np.zeros(length, dtype=bool)
+    padded[: len(mask)] = mask
+    return padded

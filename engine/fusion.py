@@ -1,0 +1,84 @@
+"""Fusion of channels into one score: the formulas of the search family, on dense arrays.
+
+Arrays are over documents (parts) or engrams, indexed by their dense numbers. Scores are float64.
+Sources of the formulas: `score` and `rrf` are the design's (fusion over the scope's maxima, and
+Cormack, Clarke and Büttcher's reciprocal rank fusion with ranks from 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+ROUNDING = 9  # decimals that scores are compared by, so that no last bit decides an order
+
+
+def normalised(values: Floats, counted: Mask) -> Floats:
+    """`values` over their maximum among the `counted` documents, in 0..1; all 0 if that is 0.
+
+    The maximum is taken over the scope before filters, so that a filter only removes engrams and
+    never changes a score. Values below 0 and nan (no vector) count as 0.
+    """
+    clean = np.maximum(np.nan_to_num(values, nan=0.0), 0.0)
+    clean[~counted] = 0.0
+    top = float(clean.max(initial=0.0))
+    return clean / top if top > 0.0 else clean
+
+
+def score_fusion(channels: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats:
+    """base = sum of weight * normalised score / sum of weights, over the channels that ran.
+
+    A channel that did not run is in neither sum. A document that a channel has nothing for (its
+    vector is pending) counts 0 there and keeps the full denominator.
+    """
+    total = sum(weights[name] for name in channels)
+    first = next(iter(channels.values()))
+    base = np.zeros(len(first), dtype=np.float64)
+    for name, values in channels.items():
+        base += values * (weights[name] / total)
+    return base
+
+
+def best_by_engram(values: Floats, owners: Ints, engrams: int) -> Floats:
+    """The best document's value of each engram, 0 without one. `owners`: document -> engram."""
+    best = np.zeros(engrams, dtype=np.float64)
+    np.maximum.at(best, owners, values)
+    return best
+
+
+def ranks(best: Floats) -> Ints:
+    """Ranks from 1, best first; equal values share one; 0 for engrams that are not in the ranking.
+
+    Shared ranks make a rank depend on the scores alone, never on the order of the store.
+    """
+    found = np.zeros(len(best), dtype=np.int32)
+    inside = np.flatnonzero(best > 0.0)
+    ascending = np.sort(best[inside])
+    better = len(inside) - np.searchsorted(ascending, best[inside], side="right")
+    found[inside] = better + 1
+    return found
+
+
+def rrf_fusion(
+    ranked: Mapping[str, Ints], weights: Mapping[str, float], k: int, engrams: int
+) -> Floats:
+    """sum of weight / (k + rank) over the channels that an engram is ranked in."""
+    fused = np.zeros(engrams, dtype=np.float64)
+    for name, found in ranked.items():
+        inside = found > 0
+        fused[inside] += weights[name] / (k + found[inside].astype(np.float64))
+    return fused
+
+
+def recency(updated_ns: Longs, now_ns: int, decay: float, floor: float) -> Floats:
+    """floor + (1 - floor) * exp(-decay * days since `updated`); the future counts as now."""
+    days = np.maximum(now_ns - updated_ns, 0).astype(np.float64) / 86_400e9
+    faded: Floats = floor + (1.0 - floor) * np.exp(-decay * days)
+    return faded

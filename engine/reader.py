@@ -1,0 +1,133 @@
+"""What search and recall need of an opened store, as small protocols.
+
+`Engine` (or its state) fulfils `Reader`; tests fulfil it with the real views over documents kept in
+memory. Everything is read without a lock. A search takes one snapshot of the index; engrams that
+came or changed after the table of entries was read are not seen by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.catalogue import Catalogue
+from engine.columns import ColumnCache
+from engine.config import Config
+from engine.entries import Entries
+from engine.index import Index
+from engine.model import Entry, PropertyValue, Span
+from engine.namespace import Scope
+from engine.naming import Names
+from engine.properties import PropertyIndex
+
+
+class PlacedPart(Protocol):
+    """Where a part stands in the source as written."""
+
+    @property
+    def heading_path(self) -> tuple[str, ...]: ...
+
+    @property
+    def span(self) -> Span: ...
+
+    @property
+    def text(self) -> str | None:
+        """Of a part of origin `host`; None for a part that is cut from the source."""
+        ...
+
+
+class Row(Protocol):
+    """One engram hydrated, from the commits that hold its bytes and its parts."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def summary(self) -> str: ...
+
+    @property
+    def properties(self) -> Mapping[str, PropertyValue]: ...
+
+    @property
+    def source(self) -> bytes | None:
+        """As written."""
+        ...
+
+    @property
+    def parts(self) -> Sequence[PlacedPart] | None:
+        """By position; 0 is the head."""
+        ...
+
+
+class QueryEmbedder(Protocol):
+    """The half of an embedder that a question needs. Failures are EmbedderFailed."""
+
+    @property
+    def max_tokens(self) -> int: ...
+
+    def embed_query(self, text: str) -> NDArray[np.float32]: ...
+
+    def count_tokens(self, text: str) -> int: ...
+
+
+class Reader(Protocol):
+    """An opened store, for reading."""
+
+    @property
+    def config(self) -> Config: ...
+
+    @property
+    def catalogue(self) -> Catalogue: ...
+
+    @property
+    def entries(self) -> Entries: ...
+
+    @property
+    def columns(self) -> ColumnCache:
+        """`ColumnCache(entries)`, made once."""
+        ...
+
+    @property
+    def names(self) -> Names: ...
+
+    @property
+    def properties(self) -> PropertyIndex: ...
+
+    @property
+    def index(self) -> Index: ...
+
+    @property
+    def embedder(self) -> QueryEmbedder | None:
+        """None: embedding is switched off, and existing vectors are not used."""
+        ...
+
+    def languages(self) -> Sequence[str]:
+        """Languages of the engrams' text, most frequent first."""
+        ...
+
+    def hydrate(self, entries: Sequence[Entry]) -> Mapping[int, Row]:
+        """Rows by engram number, all at once; engrams that cannot be read are missing."""
+        ...
+
+    def part_terms(self, entries: Sequence[Entry]) -> Mapping[int, Sequence[str]]:
+        """By engram number the stored terms of each part, joined by blanks, by position."""
+        ...
+
+    def now_ns(self) -> int:
+        """The clock."""
+        ...
+
+    def counter(self, name: str) -> Callable[[str], int]:
+        """A token counter by name; EmbedderFailed if the model's tokenizer cannot be had."""
+        ...
+
+    def wait_for_vectors(self, seconds: float) -> None:
+        """Return when no vector is pending, or after `seconds`."""
+        ...
+
+    def missed(self, scope: Scope, question: str) -> None:
+        """A question had no hit."""
+        ...

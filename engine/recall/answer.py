@@ -1,0 +1,214 @@
+"""What both forms of an answer share: head, controls, token, and the count of itself in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.config import Config
+from engine.model import Degraded
+from engine.recall.items import Item
+from engine.recall.request import CHANNELS, RecallRequest
+
+ECHO_BYTES = 256  # of the question and of a filter's values in the controls
+REASON_CHARACTERS = 200
+SETTLING_ROUNDS = 6
+PLACEHOLDER_TOKEN = "m000m000"
+
+_ESCAPED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The accounting of an answer. `tokens` None: no number is true (see `settle`)."""
+
+    tokens: int | None
+    omitted: int
+    paths: tuple[str, ...]  # of the first items left out
+    truncated: bool
+    characters: int
+    token: str
+    counter: str
+    controls: Mapping[str, object]  # everything applied
+    changed: str  # what differs from its default, as a request
+    degraded: tuple[Degraded, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """How much of the head is told: the first `paths`, echoes cut to `echo` bytes, reasons."""
+
+    paths: int = 0
+    echo: int = 0
+    controls: bool = False
+    reasons: bool = False
+    bare: bool = False  # tokens and truncated only
+    pad: int = 0
+
+
+class Form(Protocol):
+    """Markdown or JSON."""
+
+    front_tokens: int | None  # the head may have so many tokens; None: any
+
+    def section(self, item: Item) -> str:
+        """One item, as it stands in the answer."""
+
+    def ladder(self, head: Head) -> Sequence[Extras]:
+        """From the fullest head to the least one; the last is what items are judged with."""
+
+    def render(self, head: Head, extras: Extras, sections: Sequence[str]) -> str:
+        """The whole answer."""
+
+
+def settle(
+    render: Callable[[int | None, int], str], count: Callable[[str], int], guess: int
+) -> tuple[str, int]:
+    """The text whose own token count stands in it, and that count.
+
+    Render, count, render again until the count repeats, six rounds at most. Where it goes round in
+    circles a padded text is tried; where no number is true (a counter that no text can satisfy),
+    the text says none. `render` takes the number to say (None: none) and the padding.
+    """
+    seen: dict[int, None] = {}
+    said = guess
+    for _ in range(SETTLING_ROUNDS):
+        text = render(said, 0)
+        counted = count(text)
+        if counted == said:
+            return text, counted
+        seen[counted] = None
+        said = counted
+    for pad in range(1, 4):
+        for said in [*seen, *(number + pad for number in seen)]:
+            text = render(said, pad)
+            if count(text) == said:
+                return text, said
+    text = render(None, 0)
+    return text, count(text)
+
+
+def token_of(parts: Iterable[str], attempt: int = 0) -> str:
+    """An answer's name: a digest of what it says. A letter and three digits, twice.
+
+    Every such token has the same number of BPE tokens, so that choosing it changes no count, and no
+    YAML or JSON reader takes it for a number.
+    """
+    digest = hashlib.blake2b(digest_size=8, salt=bytes([attempt % 256]))
+    for part in parts:
+        digest.update(part.encode("utf-8", "surrogatepass"))
+        digest.update(b"\x00")
+    number = int.from_bytes(digest.digest(), "big")
+    text = ""
+    for _ in range(2):
+        number, letter = divmod(number, 26)
+        number, digits = divmod(number, 1000)
+        text += f"{chr(97 + letter)}{digits:03d}"
+    return text
+
+
+def controls_of(request: RecallRequest) -> dict[str, object]:
+    """Everything applied, after defaults and clamping, by the request's own keys."""
+    weights = dict(request.weights)
+    return {
+        "q": request.question,
+        "kinds": list(request.kinds),
+        **dict(joined(request.written)),
+        **{f"namespace.{name}": value for name, value in request.namespace},
+        "budget": request.budget,
+        "counter": request.counter,
+        "max_characters": request.max_characters,
+        "limit": request.limit,
+        "k": request.k,
+        "channels": list(request.channels),
+        "weights": {name: weights.get(name, 1.0) for name in CHANNELS},
+        "detail": request.detail,
+        "fusion": request.fusion,
+        "fresh": request.fresh,
+        "trace": request.trace,
+        "strict": request.strict,
+        "format": request.format,
+    }
+
+
+def changed_controls(request: RecallRequest, config: Config) -> str:
+    """What differs from its default, but for the question, in the syntax of a request."""
+    defaults = {
+        "budget": config.recall_budget,
+        "counter": "o200k",
+        "max_characters": config.recall_max_characters,
+        "limit": config.recall_limit,
+        "k": config.recall_k,
+        "channels": ",".join(CHANNELS),
+        "detail": "auto",
+        "fusion": "score",
+    }
+    given: dict[str, object] = {
+        "budget": request.budget,
+        "counter": request.counter,
+        "max_characters": request.max_characters,
+        "limit": request.limit,
+        "k": request.k,
+        "channels": ",".join(request.channels),
+        "detail": request.detail,
+        "fusion": request.fusion,
+    }
+    pairs = [("kinds", ",".join(request.kinds))] if request.kinds else []
+    pairs += joined(request.written)
+    pairs += [(f"namespace.{name}", value) for name, value in request.namespace]
+    pairs += [(key, str(value)) for key, value in given.items() if value != defaults[key]]
+    if request.weights:
+        pairs.append(("weights", ",".join(f"{name}:{w:g}" for name, w in request.weights)))
+    pairs += [(key, "on") for key in ("fresh", "strict") if getattr(request, key)]
+    return "&".join(f"{_encoded(key)}={_encoded(value)}" for key, value in pairs)
+
+
+def joined(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Repeated keys as one, their values joined by commas."""
+    values: dict[str, list[str]] = {}
+    for key, value in pairs:
+        values.setdefault(key, []).append(value)
+    return [(key, ",".join(held)) for key, held in values.items()]
+
+
+def visible(text: str) -> str:
+    """Text without anything a terminal obeys or a reader of lines takes for one: as escapes."""
+    if _ESCAPED.search(text) is None:
+        return text
+    return _ESCAPED.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    """The same on one line."""
+    return visible(" ".join(text.split()))
+
+
+def json_text(value: object) -> str:
+    """Compact JSON of one line, in which only escapes stand for what a terminal obeys."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    if _ESCAPED.search(text) is None:
+        return text
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def echo(text: str, most_bytes: int) -> str:
+    """The beginning of a text, at most `most_bytes` of UTF-8, with an ellipsis when cut."""
+    raw = text.encode("utf-8", "replace")
+    if len(raw) <= most_bytes:
+        return text
+    return f"{raw[:most_bytes].decode('utf-8', 'ignore')}…"
+
+
+def _encoded(text: str) -> str:
+    """Percent-encoded as little as a YAML line and a request need."""
+    plain = "".join(
+        f"%{ord(c):02X}" if c in "%&=+#:\"'\\{}[]`|>\n\r\t" else c for c in text
+    )
+    return visible(plain.replace(" ", "+"))

@@ -1,0 +1,129 @@
+"""The JSON form of an answer: one object, one item a line. Arrays are always present."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.filters import CORE_KEYS
+from engine.model import Passage
+from engine.recall.answer import (
+    ECHO_BYTES,
+    REASON_CHARACTERS,
+    Extras,
+    Head,
+    echo,
+    json_text,
+)
+from engine.recall.items import Item
+
+PATHS = (20, 10, 5, 3, 2, 1, 0)
+ECHOES = (64, 16, 0)
+WARNING_CHARACTERS = 300
+
+
+class JsonForm:
+    """For programs."""
+
+    front_tokens: int | None = None
+
+    def section(self, item: Item) -> str:
+        return json_text(item_values(item)) + "\n"
+
+    def ladder(self, head: Head) -> Sequence[Extras]:
+        most = len(head.paths)
+        steps = dict.fromkeys(min(n, most) for n in PATHS)
+        return [
+            *(Extras(n, ECHO_BYTES, True, True) for n in steps),
+            *(Extras(0, n, True, True) for n in ECHOES),
+        ]
+
+    def render(self, head: Head, extras: Extras, sections: Sequence[str]) -> str:
+        values = self._values(head, extras)
+        pieces = [f"{json_text(key)}:{json_text(value)}" for key, value in values.items()]
+        # Blanks behind the first commas are what an answer is padded with (see `settle`).
+        front = "".join(
+            f"{piece},{' ' if n < extras.pad else ''}" for n, piece in enumerate(pieces)
+        )
+        items = ",".join(sections)
+        return f'{{{front}"items":[\n{items}]}}\n'
+
+    def _values(self, head: Head, extras: Extras) -> dict[str, object]:
+        values: dict[str, object] = {"tokens": head.tokens, "truncated": head.truncated}
+        if extras.bare:
+            return values
+        return values | {
+            "omitted": {"count": head.omitted, "paths": list(head.paths[: extras.paths])},
+            "characters": head.characters,
+            "counter": head.counter,
+            "token": head.token,
+            "degraded": [
+                {"what": said.what, "reason": said.reason[:REASON_CHARACTERS]}
+                for said in head.degraded
+            ],
+            "warnings": [warning[:WARNING_CHARACTERS] for warning in head.warnings],
+            "controls": _echoed(head.controls, extras.echo),
+        }
+
+
+def item_values(item: Item) -> dict[str, object]:
+    """An item as JSON holds it."""
+    return {
+        "path": item.path,
+        "id": item.entry.id,
+        "kind": item.entry.kind,
+        "title": item.title,
+        "summary": item.summary,
+        "status": item.status,
+        "source_role": item.source_role,
+        "score": round(item.score, 6),
+        "channels": dict(item.channels),
+        "tokens": item.tokens,
+        "relation": None,
+        "body": item.body,
+        "passages": [passage_values(passage) for passage in item.passages],
+        "properties": dict(item.properties),
+    }
+
+
+def passage_values(passage: Passage) -> dict[str, object]:
+    """A passage as JSON holds it."""
+    return {
+        "text": passage.text,
+        "heading_path": list(passage.heading_path),
+        "start_line": passage.span.start_line,
+        "end_line": passage.span.end_line,
+        "byte_start": passage.span.byte_start,
+        "byte_end": passage.span.byte_end,
+    }
+
+
+def with_trace(answer: str, trace: Mapping[str, object]) -> str:
+    """The answer with its trace as the last member, so that the whole stays one JSON value."""
+    end = answer.rindex("}")
+    return f'{answer[:end]},"trace":{json_text(trace)}{answer[end:]}'
+
+
+def _echoed(controls: Mapping[str, object], most_bytes: int) -> dict[str, object]:
+    """Controls with the question and the filters' values cut; without room, filters are counted."""
+    shown: dict[str, object] = {}
+    filters = 0
+    for key, value in controls.items():
+        if key == "q" and isinstance(value, str):
+            shown[key] = echo(value, most_bytes)
+        elif _is_filter(key):
+            filters += 1
+            if most_bytes:
+                shown[key] = echo(str(value), most_bytes)
+        elif key == "kinds" and isinstance(value, list):
+            shown[key] = value if most_bytes else value[:1]
+        else:
+            shown[key] = value
+    if filters and not most_bytes:
+        shown["filters"] = filters
+    return shown
+
+
+def _is_filter(key: str) -> bool:
+    return "." in key or key in CORE_KEYS - {"kinds"}
+
+

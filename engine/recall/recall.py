@@ -1,0 +1,161 @@
+"""Recall: a question and a budget in, a context pack out.
+
+    pack = recall(reader, scope, request, path_of=path_of)
+
+`reader` is what `engine.reader.Reader` says; `request` comes from `parse_request` of
+`engine.recall.request`; `path_of(entry)` is the engram's path as the asker sees it, None outside
+the tree. The answer's bytes are `pack.rendered`, its name `pack.token`. Raises Invalid when the
+request's namespace contradicts the scope, StrictRecallFailed, and EmbedderFailed when the counter
+"model" cannot be had.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from engine.channels import Retrieved, retrieve
+from engine.columns import Columns
+from engine.errors import StrictRecallFailed
+from engine.filtering import Masks, favourites, masks
+from engine.model import Degraded, Entry
+from engine.namespace import Scope, bind
+from engine.passages import shift
+from engine.ranking import Ranked, Ranking, Rules, browse, rank
+from engine.reader import Reader
+from engine.recall.answer import Form, changed_controls, controls_of
+from engine.recall.items import Item, make_item
+from engine.recall.json_form import JsonForm, with_trace
+from engine.recall.markdown import MarkdownForm, trace_text
+from engine.recall.pack import Facts, Limits, Pack, pack
+from engine.recall.request import RecallRequest
+from engine.recall.trace import Timings, trace_of
+
+PathOf = Callable[[Entry], str | None]
+TOKENS_AN_ITEM = 80  # fewer than most have: how many rows are read at once is taken from it
+MOST_ROWS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What one recall works with."""
+
+    reader: Reader
+    request: RecallRequest
+    path_of: PathOf
+    count: Callable[[str], int]
+    shown: bool
+
+
+def recall(
+    reader: Reader,
+    scope: Scope,
+    request: RecallRequest,
+    *,
+    path_of: PathOf,
+    shown: bool = True,
+    seconds: float | None = None,
+) -> Pack:
+    """The pack for a request under a scope.
+
+    `shown` says whether files are shown with their id line (spans move with it). `seconds` bounds
+    what the vector channel may take; the answer is degraded when it takes longer.
+    """
+    timings = Timings(time.perf_counter())
+    scope = bind(scope, request.namespace)
+    if request.fresh:
+        reader.wait_for_vectors(reader.config.fresh_wait_seconds)
+        timings.lap("fresh")
+    asked = _Asked(reader, request, path_of, reader.counter(request.counter), shown)
+    columns = reader.columns.now()
+    mask = masks(columns, reader.properties, scope, request.filters)
+    timings.lap("filters")
+    found, ranking = _ranking(asked, columns, mask)
+    timings.lap("ranking")
+    if request.strict and found is not None and found.failed:
+        first = found.failed[0]
+        raise StrictRecallFailed(
+            f"{first.what} did not run: {first.reason}",
+            f"leave strict out, or ask with channels={','.join(found.ran) or 'lexical'}",
+        )
+    if not ranking.total and not request.browse:
+        reader.missed(scope, request.question)
+    form: Form = JsonForm() if request.format == "json" else MarkdownForm()
+    facts = _facts(asked, found, ranking)
+    limits = Limits(
+        request.budget, request.max_characters, max(reader.config.recall_budget_max, request.budget)
+    )
+    packed = pack(_items(asked, ranking.ranked), form, facts, limits, asked.count)
+    timings.lap("pack")
+    if request.trace:
+        packed = _with_trace(
+            packed, trace_of(found, ranking, mask, packed, path_of, timings), request.format
+        )
+    return packed
+
+
+def _ranking(
+    asked: _Asked, columns: Columns, mask: Masks
+) -> tuple[Retrieved | None, Ranking]:
+    reader, request = asked.reader, asked.request
+    if request.browse:
+        return None, browse(columns, mask.allowed, request.limit)
+    found = retrieve(
+        reader, columns, mask.covered, mask.hidden, request.question, request.channels
+    )
+    rules = Rules(
+        reader.config,
+        request.fusion,
+        dict(request.weights),
+        request.k,
+        reader.now_ns(),
+        reader.config.passages,
+    )
+    liked = favourites(reader.properties)
+    return found, rank(columns, found, mask.allowed, liked, rules, request.limit)
+
+
+def _items(asked: _Asked, ranked: tuple[Ranked, ...]) -> Iterator[Item | None]:
+    """The items in order, their rows read in batches as they are asked for."""
+    reader, request = asked.reader, asked.request
+    step = min(max(request.budget // TOKENS_AN_ITEM, 4), MOST_ROWS)
+    for first in range(0, len(ranked), step):
+        batch = ranked[first : first + step]
+        rows = reader.hydrate([one.entry for one in batch])
+        for one in batch:
+            row = rows.get(one.entry.no)
+            if row is None:
+                yield None
+                continue
+            moved = shift(one.entry, row.source or b"", shown=asked.shown)
+            yield make_item(
+                one, row, asked.path_of(one.entry), request.detail, moved, reader.config,
+                asked.count,
+            )  # fmt: skip
+
+
+def _facts(asked: _Asked, found: Retrieved | None, ranking: Ranking) -> Facts:
+    request = asked.request
+    degraded: tuple[Degraded, ...] = found.degraded if found is not None else ()
+    warnings = (*request.warnings, *(found.warnings if found is not None else ()))
+    paths = [asked.path_of(one.entry) or one.entry.id for one in ranking.ranked]
+    return Facts(
+        total=len(ranking.ranked),
+        paths=paths,
+        counter=request.counter,
+        controls=controls_of(request),
+        changed=changed_controls(request, asked.reader.config),
+        degraded=degraded,
+        warnings=warnings,
+    )
+
+
+def _with_trace(packed: Pack, trace: Mapping[str, object], format: str) -> Pack:
+    """The trace stands behind the answer and is not counted."""
+    answer = packed.rendered.decode()
+    if format != "json":
+        text = answer + trace_text(trace)
+    else:
+        text = with_trace(answer, trace) if answer else ""
+    return replace(packed, rendered=text.encode("utf-8"), trace=trace)
