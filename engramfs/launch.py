@@ -107,8 +107,9 @@ def start(store: Path, arguments: Sequence[str]) -> int:
         begin = output.tell()
         server = subprocess.Popen(
             [
-                *(sys.executable, "-m", "engramfs", "mount", *arguments),
+                *(sys.executable, "-m", "engramfs", "mount"),
                 *("--foreground", "--ready-fd", str(writing)),
+                *arguments,
             ],
             stdin=subprocess.DEVNULL,
             stdout=output,
