@@ -6,6 +6,7 @@ A command takes the host, a scope and JSON arguments, and returns JSON.
 from __future__ import annotations
 
 import base64
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -108,15 +109,15 @@ def _import(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
     results: list[list[Any]] = []
     drafts: list[tuple[int, Draft]] = []
     for file in arguments["files"]:
-        kind = engine.catalogue.by_directory(file["directory"])
-        if kind is None and engine.catalogue.open:
-            engine.make_kind(file["directory"])
-            kind = engine.catalogue.by_directory(file["directory"])
         outcome: list[Any] = [file["path"], "refused", []]
         results.append(outcome)
-        if kind is None:
-            known = ", ".join(sorted(engine.catalogue.kinds)) or "none"
-            outcome[2] = [f"there is no kind {file['directory']} (the kinds are: {known})"]
+        directory = file["directory"]
+        if engine.catalogue.open and engine.catalogue.kind(directory) is None:
+            engine.make_kind(directory)
+        kind = engine.catalogue.by_directory(directory) or engine.catalogue.kind(directory)
+        if kind is None or not kind.parent:
+            known = ", ".join(kind.name for kind in engine.catalogue.parents()) or "none"
+            outcome[2] = [f"there is no kind {directory} (the kinds are: {known})"]
             continue
         draft = Draft(
             kind=kind.name,
@@ -150,9 +151,14 @@ def _reason(problem: Problem) -> str:
 
 
 def _kinds_show(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
-    from engine.kinds import catalogue_to_yaml
+    import yaml
 
-    return {"text": catalogue_to_yaml(host.engine.catalogue)}
+    from engine.catalogue import catalogue_to_rows
+
+    specs = {name: json.loads(spec) for name, spec in catalogue_to_rows(host.engine.catalogue)}
+    rest = {name: value for name, value in specs.pop("", {}).items() if value}
+    shown = {"kinds": specs, **rest}
+    return {"text": yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=100)}
 
 
 def _kinds_apply(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:

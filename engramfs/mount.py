@@ -13,6 +13,7 @@ import queue
 import shutil
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -43,23 +44,33 @@ log = logging.getLogger("engramfs.mount")
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _LAST_CALLS_SECONDS = 2.0
+_SWITCH_SECONDS = 0.0005
+_LOOP = "fuse "  # begins the names of the threads that wait in libfuse
 
 
 def serve(settings: Settings, ready: Callable[[], None]) -> None:
     """Mount and serve until a signal or an unmount; calls `ready` when every mountpoint answers.
 
     Raises FsError, Failed or an engine error when it cannot begin; whatever was begun is undone.
+    The process ends here when programs still have files open: libfuse's threads cannot be stopped.
     """
     where = points(settings)
     paths = [point.path for point in where]
-    if shutil.which("fusermount3") is None or not Path("/dev/fuse").exists():
-        missing = "fusermount3" if shutil.which("fusermount3") is None else "/dev/fuse"
-        raise FsError("ENODEV", f"{missing} is missing", "install it with: apt-get install fuse3")
+    if shutil.which("fusermount3") is None:
+        raise FsError("ENODEV", "fusermount3 is missing", "install it with: apt-get install fuse3")
+    if not Path("/dev/fuse").exists():
+        raise FsError(
+            "ENODEV",
+            "this machine has no /dev/fuse",
+            "load it with: modprobe fuse; a container must be given the device",
+        )
     mounts.check_paths(
         settings.store,
         paths,
         {"kinds file": settings.text("kinds"), "model": settings.text("model")},
     )
+    # A background thread that computes lets a call wait for so long; 5 ms is Python's default.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     wake, ended = socket.socketpair()
     with _signals(ended.fileno()):
         kinds = read_kinds(settings)
@@ -69,6 +80,9 @@ def serve(settings: Settings, ready: Callable[[], None]) -> None:
         finally:
             engine.close()
             log.info("closed")
+    if any(thread.name.startswith(_LOOP) for thread in threading.enumerate()):
+        logging.shutdown()
+        os._exit(0)
 
 
 def _serve(
@@ -122,12 +136,11 @@ def _serve(
 
 def _kind(engine: Engine, name: str) -> str:
     """The catalogue's spelling of a kind that the user named; an open catalogue makes it."""
-    found = engine.catalogue.by_directory(name.lower()) or engine.catalogue.by_directory(name)
-    if found is None and engine.catalogue.open:
+    if engine.catalogue.open and engine.catalogue.kind(name) is None:
         engine.make_kind(name)
-        found = engine.catalogue.by_directory(name)
-    if found is None:
-        known = ", ".join(sorted(engine.catalogue.kinds)) or "none"
+    found = engine.catalogue.kind(name) or engine.catalogue.by_directory(name)
+    if found is None or not found.parent:
+        known = ", ".join(kind.name for kind in engine.catalogue.parents()) or "none"
         raise Failed(f"there is no kind {name} (the kinds are: {known})", 2)
     return found.name
 
@@ -158,7 +171,7 @@ class _Loop:
         self._options = options
         self._ended = ended
         self._news: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name=f"fuse {path}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"{_LOOP}{path}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()

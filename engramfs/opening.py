@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from engine.errors import StoreHeld
 from engramfs import lock
 from engramfs.errors import FsError
-from engramfs.settings import Settings
+from engramfs.settings import TABLE, Settings
 from engramfs.wire import Failed
 
 if TYPE_CHECKING:
+    from engine.embed import Embedder
     from engine.engine import Engine
 
 DATABASE = "engramfs.duckdb"
@@ -30,11 +31,9 @@ def open_engine(settings: Settings, kinds: str | None = None) -> Engine:
 
     Raises StoreHeld, StoreCorrupt, SchemaTooNew, StoreFull, and Invalid for wrong kinds.
     """
-    from engine.embed import OnnxEmbedder
     from engine.engine import Engine
 
-    model = settings.text("model")
-    embedder = OnnxEmbedder(Path(model)) if model and settings.text("embed") != "off" else None
+    embedder = _embedder(settings)
     for look in range(_LOOKS):
         try:
             return Engine.open(
@@ -49,6 +48,25 @@ def open_engine(settings: Settings, kinds: str | None = None) -> Engine:
                 raise
             time.sleep(0.005)
     raise AssertionError("the loop returns or raises")
+
+
+def _embedder(settings: Settings) -> Embedder | None:
+    """The configured model; None for the bundled one as it comes, or where no vectors are made."""
+    configured = any(settings.given(name) for name in TABLE if name.startswith("model"))
+    if not configured or settings.text("embed") == "off":
+        return None
+    from engine.embed import ModelSettings, OnnxEmbedder
+
+    directory = settings.text("model")
+    how = ModelSettings(
+        pooling="cls" if settings.text("model_pooling") == "cls" else "mean",
+        query_prefix=settings.text("model_query_prefix"),
+        passage_prefix=settings.text("model_passage_prefix"),
+        max_tokens=settings.number("model_tokens"),
+    )
+    return OnnxEmbedder(
+        Path(directory) if directory else None, how, threads=settings.number("model_threads")
+    )
 
 
 def read_kinds(settings: Settings) -> str | None:

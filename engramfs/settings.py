@@ -47,6 +47,11 @@ OWN = (
     Setting("namespace", (), "name=value attributes that a mount or a command is bound to"),
     Setting("embed", "background", "when vectors are made", ("background", "inline", "off")),
     Setting("model", "", "directory with model.onnx and tokenizer.json; empty: the bundled model"),
+    Setting("model_pooling", "mean", "how the model's vectors become one", ("mean", "cls")),
+    Setting("model_query_prefix", "", "what the model wants before a question"),
+    Setting("model_passage_prefix", "", "what the model wants before a passage"),
+    Setting("model_tokens", 256, "tokens that the model reads"),
+    Setting("model_threads", 1, "threads of the model; two help only on an idle machine"),
     Setting("id_in_file", "shown", "whether reading shows the id line", ("shown", "never")),
     Setting("on_conflict", "win", "what the later of two writers gets", ("win", "refuse")),
     Setting("read_only", False, "nothing can be written through the mount"),
@@ -69,6 +74,10 @@ class Settings:
 
     def text(self, name: str) -> str:
         return str(self.values[name])
+
+    def number(self, name: str) -> int:
+        value = self.values[name]
+        return value if isinstance(value, int) else 0
 
     def flag(self, name: str) -> bool:
         return bool(self.values[name])
