@@ -53,7 +53,10 @@ class Config:
 
     # Parts and vectors
     part_tokens: int = 256  # what MiniLM reads
-    embed_retry_seconds: float = 5.0
+    embed_batch: int = 8  # texts between two looks at what else there is to do (0.3 s)
+    embed_retry_seconds: float = 5.0  # after a failure; doubled each time …
+    embed_retry_max_seconds: float = 300.0  # … up to this
+    reader_patience_seconds: float = 1.0  # how long background work lets readers go first
     model_idle_seconds: float = 60.0
 
     # Store

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -98,10 +99,10 @@ class Index:
         """Whether the text of this hash is embedded."""
         return hash in self._matrix.row_of
 
-    def pending(self) -> list[bytes]:
+    def pending(self, limit: int | None = None) -> list[bytes]:
         """Hashes of live parts' texts that have no vector, the newest text first."""
         with self._lock:
-            return list(reversed(self._missing))
+            return list(islice(reversed(self._missing), limit))
 
     @property
     def pending_count(self) -> int:

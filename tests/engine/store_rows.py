@@ -21,7 +21,9 @@ def text_hash(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
-def make(seq: int, engram: int, terms: Terms = (("a",),), first_doc: int = 0, **changes: Any) -> Version:
+def make(
+    seq: int, engram: int, terms: Terms = (("a",),), first_doc: int = 0, **changes: Any
+) -> Version:
     """A version with plausible values; `terms` makes its parts."""
     joined = versions.join_terms(terms)
     values: dict[str, Any] = {

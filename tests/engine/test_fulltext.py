@@ -10,7 +10,6 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
-from tests.engine.store_rows import Terms, delete, put
 
 from engine.index import Index
 from engine.store import meta, versions
@@ -19,6 +18,7 @@ from engine.store.extensions import extension_path
 from engine.store.fulltext import Fulltext
 from engine.store.loading import load
 from engine.store.versions import Version
+from tests.engine.store_rows import Terms, delete, put
 
 WORDS = [f"w{at}" for at in range(60)] + ["2026.4.10", "c++", "合約", "it's", "ü", "x;y'z"]
 
