@@ -53,21 +53,20 @@ def best_by_engram(values: Floats, owners: Ints, engrams: int) -> Floats:
     return best
 
 
-def ranks(best: Floats) -> Ints:
-    """Ranks from 1, best first; equal values share one; 0 for engrams that are not in the ranking.
+def ranks(best: Floats, of: Longs | None = None) -> Longs:
+    """Ranks from 1, best first; equal values share one; 0 for what is not in the ranking.
 
-    Shared ranks make a rank depend on the scores alone, never on the order of the store.
+    `of` are the engrams to rank among all, None: each. Shared ranks make a rank depend on the
+    scores alone, never on the order of the store.
     """
-    found = np.zeros(len(best), dtype=np.int32)
-    inside = np.flatnonzero(best > 0.0)
-    ascending = np.sort(best[inside])
-    better = len(inside) - np.searchsorted(ascending, best[inside], side="right")
-    found[inside] = better + 1
-    return found
+    wanted = best if of is None else best[of]
+    ascending = np.sort(best[best > 0.0])
+    better = len(ascending) - np.searchsorted(ascending, wanted, side="right")
+    return np.where(wanted > 0.0, better + 1, 0).astype(np.int64)
 
 
 def rrf_fusion(
-    ranked: Mapping[str, Ints], weights: Mapping[str, float], k: int, engrams: int
+    ranked: Mapping[str, Longs], weights: Mapping[str, float], k: int, engrams: int
 ) -> Floats:
     """sum of weight / (k + rank) over the channels that an engram is ranked in."""
     fused = np.zeros(engrams, dtype=np.float64)

@@ -7,7 +7,7 @@ question names stands first. Ties: score, then the newer, then the id.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,25 +29,31 @@ from engine.fusion import (
 )
 from engine.model import Entry
 
+Parts = tuple[tuple[int, float], ...]  # (position, base) of an engram's evidence, best first
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One engram in its place. `parts` are (position, base) of its evidence, best first."""
+    """One engram in its place."""
 
     entry: Entry
     score: float
     channels: Mapping[str, int] = field(default_factory=dict)  # rank in each, from 1
-    parts: tuple[tuple[int, float], ...] = ()
     factors: Mapping[str, float] = field(default_factory=dict)
     named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The best engrams, and how many there were before the limit."""
+    """The best engrams, and how many there were before the limit.
+
+    `evidence` gives the best parts of some of them by engram number; it is asked for those that are
+    shown only.
+    """
 
     ranked: tuple[Ranked, ...]
     total: int
+    evidence: Callable[[Sequence[Entry]], Mapping[int, Parts]] = field(default=lambda _: {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +99,15 @@ def rank(
     candidates = _numbers(((lexical > 0.0) | close | (exact > 0.0)) & allowed)
     if not len(candidates):
         return Ranking((), 0)
-    in_channel = {
-        name: ranks(values)
+    by_channel = {
+        name: values
         for name, values in (("lexical", lexical), ("vector", cosine), ("exact", exact))
         if name in found.ran
     }
     contained, named = exact == CONTAINED, exact == NAMED
     if rules.fusion == "rrf":
-        fused = rrf_fusion(in_channel, weights, rules.config.rrf_k, engrams)
+        everywhere = {name: ranks(values) for name, values in by_channel.items()}
+        fused = rrf_fusion(everywhere, weights, rules.config.rrf_k, engrams)
         highest = sum(weights.values()) / rules.config.rrf_k
     else:
         fused = best_by_engram(base, found.owners, engrams)
@@ -118,23 +125,29 @@ def rank(
     liked[[no for no in favourites if no < engrams]] = rules.config.favourite_factor
     score = np.round(fused * age * liked, ROUNDING)
     ordered = _ordered(columns, candidates, score, named, limit)
-    parts = _evidence(found, base, ordered, rules.evidence)
+    in_channel = {
+        name: ranks(values, np.array(ordered, dtype=np.int64)).tolist()
+        for name, values in by_channel.items()
+    }
     ranked = tuple(
         Ranked(
             columns.entry(no),
             float(score[no]),
-            {name: int(held[no]) for name, held in in_channel.items() if held[no]},
-            parts.get(no, ()),
+            {name: held[at] for name, held in in_channel.items() if held[at]},
             {
-                "fused": float(round(fused[no], ROUNDING)),
-                "recency": float(round(age[no], ROUNDING)),
+                "fused": float(fused[no]),
+                "recency": float(age[no]),
                 "favourite": float(liked[no]),
             },
             bool(named[no]),
         )
-        for no in ordered
+        for at, no in enumerate(ordered)
     )
-    return Ranking(ranked, len(candidates))
+    return Ranking(
+        ranked,
+        len(candidates),
+        lambda entries: _evidence(found, base, [entry.no for entry in entries], rules.evidence),
+    )
 
 
 def browse(columns: Columns, allowed: Mask, limit: int) -> Ranking:
@@ -199,16 +212,14 @@ def _ordered(
     return numbers[:limit]
 
 
-def _evidence(
-    found: Retrieved, base: Floats, ordered: list[int], most: int
-) -> dict[int, tuple[tuple[int, float], ...]]:
+def _evidence(found: Retrieved, base: Floats, engrams: list[int], most: int) -> dict[int, Parts]:
     """The best parts of some engrams.
 
     The head says what title, summary and properties of the item say already: it is evidence only
     where the question's words stand in no other part.
     """
     wanted = np.zeros(found.engrams, dtype=bool)
-    wanted[ordered] = True
+    wanted[engrams] = True
     documents = np.flatnonzero(found.counted & wanted[found.owners])
     lexical = found.lexical if found.lexical is not None else np.zeros(len(base))
     rows = zip(
@@ -221,13 +232,14 @@ def _evidence(
     by_engram: dict[int, list[tuple[int, float, bool]]] = {}
     for owner, position, score, matched in rows:
         by_engram.setdefault(owner, []).append((position, score, matched))
-    evidence: dict[int, tuple[tuple[int, float], ...]] = {}
+    evidence: dict[int, Parts] = {}
     for owner, own in by_engram.items():
         body = [part for part in own if part[0] > 0]
         head = [part for part in own if part[0] == 0]
         if body and (any(part[2] for part in body) or not any(part[2] for part in head)):
             head = []
-        best = sorted([*head, *body], key=lambda part: (-part[1], part[0]))[:most]
+        found_in = [part for part in (*head, *body) if part[1] > 0.0]
+        best = sorted(found_in, key=lambda part: (-part[1], part[0]))[:most]
         evidence[owner] = tuple((position, score) for position, score, _ in best)
     return evidence
 

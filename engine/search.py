@@ -22,7 +22,7 @@ from engine.namespace import Scope
 from engine.operators import meeting, plain_text
 from engine.passages import passages_of, shift, snippet
 from engine.query import parse_query
-from engine.ranking import Ranked, Rules, rank
+from engine.ranking import Parts, Ranked, Rules, rank
 from engine.reader import Reader, Row
 from engine.text import tokens
 
@@ -63,27 +63,29 @@ def search(
     )  # fmt: skip
     allowed = meeting(reader, columns, mask.allowed, query)
     rules = Rules(config, fusion, now_ns=reader.now_ns(), evidence=config.evidence_parts)
-    ranking = rank(
-        columns, found, allowed, favourites(reader.properties), rules, offset + limit
-    )
+    ranking = rank(columns, found, allowed, favourites(reader.properties), rules, offset + limit)
     page = ranking.ranked[offset : offset + limit]
-    rows = reader.hydrate([ranked.entry for ranked in page])
+    entries = [ranked.entry for ranked in page]
+    rows, evidence = reader.hydrate(entries), ranking.evidence(entries)
     words = tokens(plain)[:SNIPPET_WORDS]
     hits = tuple(
-        _hit(ranked, rows[ranked.entry.no], words, config.snippet_characters, shown)
+        _hit(
+            ranked, rows[ranked.entry.no], evidence.get(ranked.entry.no, ()), words,
+            config.snippet_characters, shown,
+        )
         for ranked in page
         if ranked.entry.no in rows
-    )
+    )  # fmt: skip
     if not ranking.total:
         reader.missed(scope, question)
     return Page(hits, ranking.total, offset, found.degraded, found.warnings)
 
 
-def _hit(ranked: Ranked, row: Row, words: list[str], most: int, shown: bool) -> Hit:
+def _hit(ranked: Ranked, row: Row, parts: Parts, words: list[str], most: int, shown: bool) -> Hit:
     moved = shift(ranked.entry, row.source or b"", shown=shown)
     evidence = tuple(
         replace(passage, text=snippet(passage.text, words, most))
-        for passage in passages_of(row, ranked.parts, moved)
+        for passage in passages_of(row, parts, moved)
     )
     return Hit(
         ranked.entry,

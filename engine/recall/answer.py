@@ -57,6 +57,7 @@ class Form(Protocol):
     """Markdown or JSON."""
 
     front_tokens: int | None  # the head may have so many tokens; None: any
+    counts_items: bool  # does an item tell its own tokens?
 
     def section(self, item: Item) -> str:
         """One item, as it stands in the answer."""
@@ -208,7 +209,5 @@ def echo(text: str, most_bytes: int) -> str:
 
 def _encoded(text: str) -> str:
     """Percent-encoded as little as a YAML line and a request need."""
-    plain = "".join(
-        f"%{ord(c):02X}" if c in "%&=+#:\"'\\{}[]`|>\n\r\t" else c for c in text
-    )
+    plain = "".join(f"%{ord(c):02X}" if c in "%&=+#:\"'\\{}[]`|>\n\r\t" else c for c in text)
     return visible(plain.replace(" ", "+"))

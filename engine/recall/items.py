@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from engine.config import Config
 from engine.model import Entry, Passage, PropertyValue
 from engine.passages import Shift, body_of, passages_of
-from engine.ranking import Ranked
+from engine.ranking import Parts, Ranked
 from engine.reader import Row
 
 SUMMARY_CHARACTERS = 2_000  # of a summary shown; one that is longer is a body in the wrong place
+CHARACTERS_A_TOKEN = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,38 +52,45 @@ class Item:
 def make_item(
     ranked: Ranked,
     row: Row,
+    parts: Parts,
     path: str | None,
     detail: str,
     moved: Shift,
     config: Config,
     count: Callable[[str], int],
 ) -> Item:
-    """The item of one engram. `count` counts tokens, `moved` is the shift of its shown file."""
+    """The item of one engram. `parts` are its evidence, `moved` is the shift of its shown file."""
     role = row.properties.get("source_role")
-    summary = row.summary
     item = Item(
         entry=ranked.entry,
         path=path,
         title=row.title,
-        summary=summary if len(summary) <= SUMMARY_CHARACTERS else summary[:SUMMARY_CHARACTERS],
+        summary=_cut(row.summary),
         status="superseded" if row.properties.get("superseded_by") else "live",
         source_role=role if isinstance(role, str) else "user",
         score=ranked.score,
         channels=ranked.channels,
         properties=dict(row.properties),
     )
-    best = _best_passages(ranked, row, moved, config)
+    best = _best_passages(parts, row, moved, config)
     if detail == "summary":
         return item
     if detail == "full":
         return replace(item, body=body_of(row), spare=best)
     if detail == "auto":
         body = body_of(row)
-        # A text of n bytes has no more tokens than bytes, with any counter that knows bytes.
-        if count(body) <= config.whole_engram_tokens:
+        # No text has so many characters a token: a book is not counted to learn that it is long.
+        short = len(body) <= config.whole_engram_tokens * CHARACTERS_A_TOKEN
+        if short and count(body) <= config.whole_engram_tokens:
             return replace(item, body=body, spare=best)
     kept = _within(best, config.passages_tokens, count)
     return replace(item, passages=in_order(kept), spare=kept)
+
+
+def _cut(summary: str) -> str:
+    if len(summary) <= SUMMARY_CHARACTERS:
+        return summary
+    return f"{summary[: SUMMARY_CHARACTERS - 1]}…"
 
 
 def in_order(passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
@@ -99,11 +107,9 @@ def reductions(item: Item) -> list[Item]:
     return [replace(bare, passages=in_order(shape)) for shape in shapes]
 
 
-def _best_passages(
-    ranked: Ranked, row: Row, moved: Shift, config: Config
-) -> tuple[Passage, ...]:
+def _best_passages(parts: Parts, row: Row, moved: Shift, config: Config) -> tuple[Passage, ...]:
     """Best first. Without evidence (a browse, a name) the beginning of the body."""
-    chosen = ranked.parts or tuple(
+    chosen = parts or tuple(
         (position, 0.0) for position in range(1, min(config.passages + 1, len(row.parts or ())))
     )
     found = passages_of(row, chosen, moved)

@@ -25,6 +25,7 @@ class JsonForm:
     """For programs."""
 
     front_tokens: int | None = None
+    counts_items = True
 
     def section(self, item: Item) -> str:
         return json_text(item_values(item)) + "\n"
@@ -125,5 +126,3 @@ def _echoed(controls: Mapping[str, object], most_bytes: int) -> dict[str, object
 
 def _is_filter(key: str) -> bool:
     return "." in key or key in CORE_KEYS - {"kinds"}
-
-

@@ -29,6 +29,7 @@ class MarkdownForm:
     """Ready to paste into a context."""
 
     front_tokens: int | None = FRONT_TOKENS
+    counts_items = False
 
     def section(self, item: Item) -> str:
         lines = [f"## {_flat(item.name)}"]

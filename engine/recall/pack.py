@@ -139,13 +139,10 @@ class _Packer:
         self._shrink(chosen, least)
         return chosen
 
-    def _take(
-        self, chosen: _Chosen, place: int, item: Item, section: str, tokens: int
-    ) -> None:
+    def _take(self, chosen: _Chosen, place: int, item: Item, section: str, tokens: int) -> None:
         counted = replace(item, tokens=tokens)
         chosen.items.append(counted)
-        # An item in JSON tells its own count.
-        chosen.sections.append(self._form.section(counted))
+        chosen.sections.append(self._form.section(counted) if self._form.counts_items else section)
         chosen.places.append(place)
         chosen.seen = place + 1
 
@@ -183,9 +180,7 @@ class _Packer:
             for key, value in self._facts.controls.items()
         }
         head = replace(head, controls=controls)
-        return self._count(
-            self._form.render(head, self._form.ladder(head)[-1], chosen.sections)
-        )
+        return self._count(self._form.render(head, self._form.ladder(head)[-1], chosen.sections))
 
     def finish(self, chosen: _Chosen) -> Pack | None:
         """The answer with the fullest head that fits; None if even the least does not."""
@@ -206,9 +201,7 @@ class _Packer:
                     return packed
         return None
 
-    def _render(
-        self, chosen: _Chosen, extras: Extras, guess: int, attempt: int = 0
-    ) -> Pack | None:
+    def _render(self, chosen: _Chosen, extras: Extras, guess: int, attempt: int = 0) -> Pack | None:
         facts = self._facts
         said = [
             repr(sorted(facts.controls.items())), *chosen.sections,

@@ -22,7 +22,7 @@ from engine.filtering import Masks, favourites, masks
 from engine.model import Degraded, Entry
 from engine.namespace import Scope, bind
 from engine.passages import shift
-from engine.ranking import Ranked, Ranking, Rules, browse, rank
+from engine.ranking import Ranking, Rules, browse, rank
 from engine.reader import Reader
 from engine.recall.answer import Form, changed_controls, controls_of
 from engine.recall.items import Item, make_item
@@ -86,7 +86,7 @@ def recall(
     limits = Limits(
         request.budget, request.max_characters, max(reader.config.recall_budget_max, request.budget)
     )
-    packed = pack(_items(asked, ranking.ranked), form, facts, limits, asked.count)
+    packed = pack(_items(asked, ranking), form, facts, limits, asked.count)
     timings.lap("pack")
     if request.trace:
         packed = _with_trace(
@@ -95,15 +95,11 @@ def recall(
     return packed
 
 
-def _ranking(
-    asked: _Asked, columns: Columns, mask: Masks
-) -> tuple[Retrieved | None, Ranking]:
+def _ranking(asked: _Asked, columns: Columns, mask: Masks) -> tuple[Retrieved | None, Ranking]:
     reader, request = asked.reader, asked.request
     if request.browse:
         return None, browse(columns, mask.allowed, request.limit)
-    found = retrieve(
-        reader, columns, mask.covered, mask.hidden, request.question, request.channels
-    )
+    found = retrieve(reader, columns, mask.covered, mask.hidden, request.question, request.channels)
     rules = Rules(
         reader.config,
         request.fusion,
@@ -116,13 +112,14 @@ def _ranking(
     return found, rank(columns, found, mask.allowed, liked, rules, request.limit)
 
 
-def _items(asked: _Asked, ranked: tuple[Ranked, ...]) -> Iterator[Item | None]:
+def _items(asked: _Asked, ranking: Ranking) -> Iterator[Item | None]:
     """The items in order, their rows read in batches as they are asked for."""
     reader, request = asked.reader, asked.request
     step = min(max(request.budget // TOKENS_AN_ITEM, 4), MOST_ROWS)
-    for first in range(0, len(ranked), step):
-        batch = ranked[first : first + step]
-        rows = reader.hydrate([one.entry for one in batch])
+    for first in range(0, len(ranking.ranked), step):
+        batch = ranking.ranked[first : first + step]
+        entries = [one.entry for one in batch]
+        rows, evidence = reader.hydrate(entries), ranking.evidence(entries)
         for one in batch:
             row = rows.get(one.entry.no)
             if row is None:
@@ -130,8 +127,8 @@ def _items(asked: _Asked, ranked: tuple[Ranked, ...]) -> Iterator[Item | None]:
                 continue
             moved = shift(one.entry, row.source or b"", shown=asked.shown)
             yield make_item(
-                one, row, asked.path_of(one.entry), request.detail, moved, reader.config,
-                asked.count,
+                one, row, evidence.get(one.entry.no, ()), asked.path_of(one.entry),
+                request.detail, moved, reader.config, asked.count,
             )  # fmt: skip
 
 

@@ -126,7 +126,7 @@ def parse_request(
     request = RecallRequest(
         question=question,
         kinds=kinds,
-        filters=reading.filters(catalogue),
+        filters=reading.filters(catalogue, kinds),
         written=reading.written_filters(),
         namespace=reading.namespace(ceiling),
         budget=budget,
@@ -159,10 +159,11 @@ def parse_search(
     question = reading.question(most_bytes)
     if not question:
         reading.refuse("q", "the question is empty", "search with q=…")
+    kinds = reading.kinds(catalogue)
     request = SearchRequest(
         question=question,
-        kinds=reading.kinds(catalogue),
-        filters=reading.filters(catalogue),
+        kinds=kinds,
+        filters=reading.filters(catalogue, kinds),
         written=reading.written_filters(),
         limit=reading.integer("limit", config.default_limit, 1, config.max_limit, clamp=True),
         offset=reading.integer("offset", 0, 0, MOST_OFFSET),
@@ -252,10 +253,10 @@ class _Reading:
         # In open mode a kind that nobody made yet is asked for in vain, which is no error.
         return tuple(sorted({*found, *unknown}))
 
-    def filters(self, catalogue: Catalogue) -> Filters:
-        kinds = [("kinds", value) for value in self.values.get("kinds", ())]
+    def filters(self, catalogue: Catalogue, kinds: tuple[str, ...]) -> Filters:
+        asked = [("kinds", ",".join(kinds))] if kinds else []
         try:
-            return parse_filters([*kinds, *self._filters], catalogue)
+            return parse_filters([*asked, *self._filters], catalogue)
         except Invalid as error:
             known = {(problem.key, problem.message) for problem in self.problems}
             self.problems += [
@@ -276,9 +277,7 @@ class _Reading:
             self.problems += error.problems
         return () if ceiling is not None else asked
 
-    def integer(
-        self, key: str, default: int, least: int, most: int, *, clamp: bool = False
-    ) -> int:
+    def integer(self, key: str, default: int, least: int, most: int, *, clamp: bool = False) -> int:
         if key not in self.values:
             return default
         text = self._one(key).strip()

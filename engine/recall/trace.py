@@ -48,6 +48,7 @@ def trace_of(
     if found is not None:
         for step, seconds in found.seconds.items():
             timings.steps[f"channel {step}"] = round(seconds * 1000, 3)
+    evidence = ranking.evidence([one.entry for one in ranking.ranked])
     packed_nos = {item.entry.no for item in packed.items}
     left_out = [one for one in ranking.ranked if one.entry.no not in packed_nos]
     return {
@@ -57,9 +58,12 @@ def trace_of(
                 "path": name(one.entry),
                 "score": one.score,
                 "ranks": dict(one.channels),
-                "multipliers": dict(one.factors),
+                "multipliers": {step: round(by, 9) for step, by in one.factors.items()},
                 "named": one.named,
-                "parts": [{"position": at, "score": round(s, 9)} for at, s in one.parts],
+                "parts": [
+                    {"position": position, "score": score}
+                    for position, score in evidence.get(one.entry.no, ())
+                ],
             }
             for one in ranking.ranked
         ],

@@ -1,0 +1,190 @@
+"""A store in memory for search and recall: the real views, over documents kept in a dictionary."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.catalogue import OPEN, Catalogue
+from engine.columns import ColumnCache
+from engine.config import DAY_NS, Config
+from engine.document import parse
+from engine.entries import Entries
+from engine.index import NO_HASH, Index
+from engine.model import Entry, Namespace
+from engine.namespace import Scope
+from engine.naming import Names
+from engine.prepare import Bench, Prepared, judge, prepare
+from engine.properties import PropertyIndex
+from engine.recall.pack import Pack
+from engine.recall.pairs import parse_pairs
+from engine.recall.recall import recall
+from engine.recall.request import parse_request
+from engine.store.versions import StoredPart
+from engine.tokens import counter
+
+NOW_NS = 2_000 * DAY_NS
+DIMENSION = 64
+TREE = Scope((), exact=True)
+
+
+class BagEmbedder:
+    """Vectors of hashed words, so that texts that share words are close, whatever their order."""
+
+    max_tokens = 256
+    fingerprint = "bag"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        self.asked.append(text)
+        return self.embed(text)
+
+    def embed(self, text: str) -> NDArray[np.float32]:
+        vector = np.full(DIMENSION, 1e-6, np.float32)
+        for word in text.lower().split():
+            at = hashlib.blake2b(word.strip(".,?!").encode(), digest_size=4).digest()
+            vector[int.from_bytes(at, "big") % DIMENSION] += 1.0
+        return vector / np.linalg.norm(vector)
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split()) + 2
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A hydrated row."""
+
+    title: str
+    summary: str
+    properties: Mapping[str, object]
+    source: bytes
+    parts: tuple[StoredPart, ...]
+    terms: tuple[str, ...]
+
+
+class Library:
+    """Fulfils `engine.reader.Reader`."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue = OPEN,
+        config: Config | None = None,
+        embedder: BagEmbedder | None = None,
+    ) -> None:
+        self.catalogue = catalogue
+        self.config = config or Config()
+        self.embedder = embedder
+        self.entries = Entries()
+        self.columns = ColumnCache(self.entries)
+        self.names = Names(self.entries)
+        self.properties = PropertyIndex()
+        self.index = Index()
+        self.rows: dict[int, Held] = {}
+        self.misses: list[str] = []
+        self.waited: list[float] = []
+        self._documents = 0
+        self._seq = 0
+
+    # -- writing -----------------------------------------------------------
+    def put(
+        self,
+        path: str,
+        text: str = "",
+        *,
+        days: float = 0.0,
+        namespace: Namespace = (),
+        embed: bool = True,
+    ) -> Entry:
+        """Put a document at `kind/slug`, last changed so many days ago."""
+        kind, _, slug = path.partition("/")
+        before = self.entries.at((namespace, kind, slug))
+        no = before.no if before else len(self.entries.all())
+        id = before.id if before else f"00000000-0000-7000-8000-{no:012d}"
+        bench = Bench(self.catalogue, self.config, None)
+        document = parse(text.encode(), self.config)
+        content = prepare(document, judge(document, bench, kind, slug, slug), id, bench)
+        self._seq += 1
+        updated = NOW_NS - int(days * DAY_NS)
+        entry = Entry(
+            no=no, id=id, namespace=namespace, kind=kind, slug=slug, name=slug, inode=100 + no,
+            mode=0o644, mtime_ns=updated, ctime_ns=updated, created_ns=updated, updated_ns=updated,
+            size=len(content.source), shown_size=len(content.shown), seq=self._seq,
+            source_seq=self._seq, title=content.head.title, parts=len(content.parts),
+        )  # fmt: skip
+        self._index(entry, content, embed)
+        return entry
+
+    def _index(self, entry: Entry, content: Prepared, embed: bool) -> None:
+        self.rows[entry.seq] = Held(
+            content.head.title,
+            content.head.summary,
+            content.head.properties,
+            content.source,
+            content.stored_parts,
+            tuple(" ".join(part.terms) for part in content.parts),
+        )
+        self.properties.set(entry.no, entry.kind, content.head.properties)
+        self.index.add(
+            entry.no, self._documents, content.lengths, content.hashes,
+            [list(part.terms) for part in content.parts],
+        )  # fmt: skip
+        self._documents += len(content.parts)
+        self.entries.swap([entry])
+        self.names.set(entry, content.head.aliases)
+        if self.embedder is not None and embed:
+            for part, hash in zip(content.parts, content.hashes, strict=True):
+                if hash != NO_HASH:
+                    self.index.add_vector(hash, self.embedder.embed(part.embed_text))
+
+    def delete(self, path: str) -> None:
+        """Soft-delete."""
+        kind, _, slug = path.partition("/")
+        entry = self.entries.at(((), kind, slug))
+        assert entry is not None
+        self.properties.remove(entry.no)
+        self.index.kill(entry.no)
+        self.names.remove(entry.no)
+        self.entries.swap([replace(entry, deleted_ns=NOW_NS)])
+
+    # -- engine.reader.Reader ----------------------------------------------
+    def languages(self) -> Sequence[str]:
+        return ("en",)
+
+    def hydrate(self, entries: Sequence[Entry]) -> Mapping[int, Held]:
+        return {entry.no: self.rows[entry.seq] for entry in entries if entry.seq in self.rows}
+
+    def part_terms(self, entries: Sequence[Entry]) -> Mapping[int, Sequence[str]]:
+        return {entry.no: self.rows[entry.seq].terms for entry in entries}
+
+    def now_ns(self) -> int:
+        return NOW_NS
+
+    def counter(self, name: str) -> Callable[[str], int]:
+        return counter(name)
+
+    def wait_for_vectors(self, seconds: float) -> None:
+        self.waited.append(seconds)
+
+    def missed(self, scope: Scope, question: str) -> None:
+        self.misses.append(question)
+
+    # -- asking ------------------------------------------------------------
+    def ask(self, request: str, scope: Scope = TREE, **options: object) -> Pack:
+        """The pack for a request as it would stand in a name."""
+        parsed = parse_request(parse_pairs(request), self.catalogue, self.config)
+        return recall(self, scope, parsed, path_of=path_of, **options)  # type: ignore[arg-type]
+
+    def paths(self, request: str) -> list[str]:
+        """The paths of the items."""
+        return [item.path or item.entry.id for item in self.ask(request).items]
+
+
+def path_of(entry: Entry) -> str | None:
+    """Paths as in prefix mode; other namespaces have none."""
+    return f"{entry.kind}/{entry.name}.md" if entry.namespace == () else None
