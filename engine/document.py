@@ -49,7 +49,7 @@ class Document:
     lines: Mapping[str, int]
     problems: tuple[Problem, ...] = ()
     spans: Mapping[str, tuple[int, int]] | None = None  # of reserved scalars, quotes included
-    insert: int = 0  # where a first key goes
+    insert: int = 0  # where a first key goes, -1 if nowhere
     indent: int = 0
     flow: bool = False
 
@@ -116,7 +116,7 @@ def parse(source: bytes, limits: Config = _DEFAULTS) -> Document:
         values.lines,
         problems,
         _byte_spans(loaded, front, front_start),
-        front_start + len(front[: loaded.insert].encode()),
+        front_start + len(front[: loaded.insert].encode()) if loaded.insert >= 0 else -1,
         loaded.indent,
         loaded.flow,
     )
@@ -158,6 +158,14 @@ def with_id(
         start = len(_BOM) if doc.bom else 0
         block = f"---{doc.newline}id: {id}{doc.newline}---{doc.newline}".encode()
         return source[:start] + block + source[start:]
+    if doc.insert < 0:
+        raise Invalid(
+            Problem(
+                "the id line cannot be put before the first key",
+                2,
+                hint="remove the anchor or tag in front of it, or write `id:` yourself",
+            )
+        )
     if doc.flow:
         line = f"id: {id}, " if doc.values else f"id: {id}"
     else:
@@ -271,6 +279,12 @@ def _closing_fence(source: bytes, opening_end: int) -> tuple[int, int]:
 def _root(loaded: Loaded, front: str) -> tuple[Block, tuple[Problem, ...]]:
     if loaded.fatal:
         raise Invalid(*loaded.problems)
+    if loaded.explicit:
+        row = next(n for n, line in enumerate(front.split("\n")) if line.startswith("---"))
+        message = "a line that begins with `---` is neither YAML nor the end of the block"
+        raise Invalid(
+            Problem(message, row + 2, hint="make it exactly `---`, or remove it"), *loaded.problems
+        )
     if loaded.root is None:
         return _NOTHING, loaded.problems
     if isinstance(loaded.root, Block):
@@ -347,7 +361,7 @@ def format_engram(
     """The bytes of an engram made without a source.
 
     Keys id, domain, slug, title, summary, then the other properties sorted; a blank line; the body
-    with a final line feed. Null and empty texts among the reserved keys are left out, as are null
+    with LF line ends and a final one. Empty texts among the reserved keys are left out, as are null
     properties. `numbers` names the properties whose texts are written numbers ("1.10"): those get
     no quotes. Invalid if a property has the name of a reserved key.
     """
@@ -366,7 +380,7 @@ def format_engram(
         if value is not None
     }
     front = mapping_text({**{key: value for key, value in head.items() if value}, **rest})
-    body = body.replace("\r\n", "\n")
+    body = body.replace("\r\n", "\n").replace("\r", "\n")
     if body:
         body = "\n" + body + ("" if body.endswith("\n") else "\n")
     return f"---\n{front}---\n{body}".encode()

@@ -7,6 +7,7 @@ from datetime import date
 
 _DAY_NS = 86_400_000_000_000
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
+_SHORTEST = len("2026-04-05")
 _FORM = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"(?:(?:[Tt]|[ ]+)([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9})[0-9]*)?)?"
@@ -20,7 +21,7 @@ def instant(text: str) -> int | None:
     A bare date is the start of that day; a time without an offset is UTC. Digits of a second
     beyond the ninth are dropped.
     """
-    found = _FORM.fullmatch(text.strip())
+    found = _FORM.fullmatch(text.strip()) if len(text) >= _SHORTEST else None
     if not found:
         return None
     year, month, day, hour, minute, second, fraction, _, sign, off_hours, off_minutes = (

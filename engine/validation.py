@@ -17,7 +17,7 @@ from engine.values import Unfit, plain_json, typed
 from engine.yaml_core import MAX_PROBLEMS
 from engine.yaml_nodes import Node, Written
 
-_HEADING = re.compile(r" {0,3}#(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\Z")
+_HEADING = re.compile(r" {0,3}#[ \t]")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
@@ -124,9 +124,16 @@ def first_heading(body: str) -> str:
             fence = found[1]
         elif "#" in line[:4]:
             heading = _HEADING.match(line)
-            if heading and heading[1]:
-                return heading[1].strip()
+            text = _unclosed(line[heading.end() :].strip()) if heading else ""
+            if text:
+                return text
     return ""
+
+
+def _unclosed(heading: str) -> str:
+    """A heading's text without the `##` that may close it."""
+    text = heading.rstrip("#")
+    return text.rstrip() if not text or text[-1].isspace() else heading
 
 
 def _stated(document: Document, key: str) -> str:

@@ -34,7 +34,8 @@ _CORE_TAGS = {
     "mapping": {"!", _TAG + "map"},
 }
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
+# Not printable to YAML. A carriage return alone ends a line there, but for nobody else.
+_CONTROL = re.compile("\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
 # Line ends to YAML 1.1, and the byte order mark inside a stream: ordinary characters in YAML 1.2.
 _FOREIGN = ("\x85", "\u2028", "\u2029", "\ufeff")
 _LINE_END = re.compile("\n")
@@ -46,7 +47,8 @@ class Loaded:
     """What a YAML text holds. `root` is None for an empty text; positions are character indexes.
 
     `spans` are the written values of the root's scalar keys, quotes included. A first key can be
-    put in at `insert`, indented by `indent` blanks, or followed by a comma where `flow`.
+    put in at `insert` (-1: nowhere), indented by `indent` blanks, or with a comma where `flow`.
+    `explicit`: the text itself has a line that begins with `---`.
     """
 
     root: Node | None
@@ -56,6 +58,7 @@ class Loaded:
     insert: int = 0
     indent: int = 0
     flow: bool = False
+    explicit: bool = False
 
 
 class _Stop(Exception):
@@ -89,6 +92,7 @@ def load(text: str, limits: Config, first_line: int = 1) -> Loaded:
         insert=composer.insert,
         indent=composer.indent,
         flow=composer.flow,
+        explicit=composer.explicit,
     )
 
 
@@ -126,6 +130,7 @@ class _Composer:
         self.insert = 0
         self.indent = 0
         self.flow = False
+        self.explicit = False
         self.key = ""  # of the root, being read
         self.nodes = 0
         self.copied = 0
@@ -141,8 +146,10 @@ class _Composer:
 
     def document(self) -> Node | None:
         self.next()  # StreamStart
-        if isinstance(self.next(), yaml.StreamEndEvent):
+        event = self.next()
+        if isinstance(event, yaml.StreamEndEvent):
             return None
+        self.explicit = bool(event.explicit)
         event = self.next()
         self.place_of_first_key(event)
         root = self.node(event, 0)
@@ -176,13 +183,19 @@ class _Composer:
             self.problems.append(Problem(message, line, self.key if key is None else key, hint))
 
     def place_of_first_key(self, event: Any) -> None:
-        if isinstance(event, yaml.MappingStartEvent):
-            if event.flow_style:
-                self.flow = True
-                end: Any = event.end_mark
-                self.insert = end.index
-            elif event.anchor or event.tag:
-                self.insert = -1  # known once the first key is
+        if not isinstance(event, yaml.MappingStartEvent):
+            return
+        start: Any = event.start_mark
+        end: Any = event.end_mark
+        if event.flow_style:
+            self.flow = True
+            self.insert = end.index
+        elif event.anchor or event.tag:  # they stay in front of it
+            row = self.text.rfind("\n", 0, end.index) + 1
+            fits = row > start.index and not self.text[row : end.index].strip(" ")
+            self.insert, self.indent = (row, end.index - row) if fits else (-1, 0)
+        else:
+            self.indent = start.column
 
     def node(self, event: Any, depth: int) -> Node:
         if depth > self.limits.front_matter_depth:
@@ -283,19 +296,14 @@ class _Composer:
         self.check_tag(start, "mapping", self.line(start))
         block = Block()
         merged: list[Node] = []
-        first = True
         while True:
             event = self.next()
             if isinstance(event, yaml.MappingEndEvent):
                 break
-            if first and depth == 0 and not self.flow:
-                self.indent = event.start_mark.column
-                if self.insert < 0:
-                    self.insert = event.start_mark.index - self.indent
-            first = False
             if depth == 0:
                 self.key = ""
             name = self.name(event, depth)
+            merges = name == "<<" and not event.style
             line = self.line(event)
             if depth == 0:
                 self.key = name or ""
@@ -304,7 +312,7 @@ class _Composer:
             value = self.node(event, depth + 1)
             if name is None:
                 continue
-            if name == "<<" and isinstance(value, Block | tuple):
+            if merges and isinstance(value, Block | tuple):
                 merged.append(value)
                 continue
             if name in block:
