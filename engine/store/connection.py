@@ -8,6 +8,7 @@ the database while a commit that does is simply rolled back. A database that end
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -163,6 +164,8 @@ class Store:
         The commits are safe in the log either way.
         """
         with self.lock:
+            if not self._room_for(self.log_bytes()):
+                return self._put_off(full(self.place))
             connection = self._live()
             try:
                 cursor = connection.cursor()
@@ -175,11 +178,22 @@ class Store:
                     raise self._failed(error, connection) from error
                 return False  # a fold fills its table; the next quiet moment is soon enough
             except duckdb.Error as error:
-                self.troubles["checkpoint"] = str(self._failed(error, connection))
-                log.warning("checkpoint: %s", self.troubles["checkpoint"])
-                return False
+                return self._put_off(self._failed(error, connection))
         self.troubles.pop("checkpoint", None)
         return True
+
+    def _room_for(self, size: int) -> bool:
+        """The disk has so many bytes left: a checkpoint that runs out of them ends the database."""
+        if self.directory is None:
+            return True
+        disk = os.statvfs(self.directory)
+        return disk.f_bavail * disk.f_frsize >= size
+
+    def _put_off(self, why: EngineError) -> bool:
+        trouble = f"the log of the store cannot be folded into its file yet: {why.message}"
+        log.warning("%s", trouble)
+        self.troubles["checkpoint"] = trouble
+        return False
 
     def fit_memory(self, parts: int) -> None:
         """Set DuckDB's memory limit for so many parts."""
@@ -235,8 +249,10 @@ class Store:
         except duckdb.Error as error:
             raise translate(error, self.place) from error
         except OSError as error:
-            raise full(self.place) if error.errno == 28 else EngineError(
-                f"the store {self.place} cannot be opened: {error.strerror}"
+            raise (
+                full(self.place)
+                if error.errno == 28
+                else EngineError(f"the store {self.place} cannot be opened: {error.strerror}")
             ) from error
 
     def _failed(self, error: duckdb.Error, connection: Cursor) -> EngineError:

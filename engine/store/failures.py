@@ -66,8 +66,8 @@ def translate(error: duckdb.Error, place: str) -> EngineError:
 def full(place: str) -> StoreFull:
     """The disk has no room for the store."""
     return StoreFull(
-        f"no space left on the disk that holds the store {place}; nothing was written",
-        "free some space and try again",
+        f"no space left on the disk that holds the store {place}",
+        "nothing was written; free some space and try again",
     )
 
 

@@ -152,9 +152,7 @@ def prune(store: Store, now_ns: int) -> tuple[int, frozenset[int]]:
         gone = [row.seq for row in past if row.seq not in rule.seqs]
         if gone:
             store.counters.keep(cursor)
-            cursor.execute(
-                "DELETE FROM version WHERE seq IN (SELECT unnest(?::BIGINT[]))", [gone]
-            )
+            cursor.execute("DELETE FROM version WHERE seq IN (SELECT unnest(?::BIGINT[]))", [gone])
             edges.drop_of(cursor, rule.erased)
             for engram in rule.erased:
                 cursor.execute("DELETE FROM former_path WHERE engram = ?", [engram])
