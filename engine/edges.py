@@ -8,6 +8,7 @@ waits for what it makes; a plain Put does not pay for links that others left dan
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from engine.model import Entry, Link
 from engine.naming import fold
@@ -16,7 +17,7 @@ from engine.store.edges import DANGLING, EdgeRow
 _SUFFIXES = (".md", ".html")
 
 
-def keys_of_target(written: str) -> set[str]:
+def keys_of_target(written: str, heading: str = "") -> set[str]:
     """Folded names under which what a link names could appear: whole, last step, stem, id."""
     whole = fold(written.strip())
     last = whole.rstrip("/").rpartition("/")[2]
@@ -24,6 +25,8 @@ def keys_of_target(written: str) -> set[str]:
     for suffix in _SUFFIXES:
         if last.endswith(suffix):
             keys.add(last.removesuffix(suffix))
+    if heading:
+        keys.add(fold(f"{written.strip()}#{heading}"))  # a title such as "C# basics"
     return keys - {""}
 
 
@@ -96,9 +99,19 @@ class Edges:
         for row in self.into(target):
             self._wait(row)
 
+    def erase(self, no: int) -> None:
+        """Nothing is left of an engram: its edges go, those to it dangle."""
+        self.set(no, ())
+        for source in self.sources(no):
+            rows = [
+                replace(row, target=DANGLING) if row.target == no else row
+                for row in self.out(source)
+            ]
+            self.set(source, rows)
+
     def _wait(self, row: EdgeRow) -> None:
         # Entries stay until `settled`: one that matches no more costs a look, nothing else.
-        for key in keys_of_target(row.written):
+        for key in keys_of_target(row.written, row.heading):
             self._waiting.setdefault(key, set()).add(row.source)
 
     def settled(self, keys: Iterable[str], sources: Iterable[int]) -> None:
@@ -110,4 +123,3 @@ class Edges:
                 held -= gone
                 if not held:
                     self._waiting.pop(key, None)
-

@@ -85,8 +85,11 @@ class Entries:
 
     def kinds(self, namespace: Namespace) -> list[str]:
         """Kinds that have an entry in a namespace."""
-        return [shelf[1] for shelf, held in list(self._shelves.items())
-                if held and shelf[0] == namespace]
+        return [
+            shelf[1]
+            for shelf, held in list(self._shelves.items())
+            if held and shelf[0] == namespace
+        ]
 
     def all(self) -> list[Entry]:
         """Present states of all engrams, deleted ones too, blanks not."""
@@ -98,8 +101,12 @@ class Entries:
 
     def blanks(self) -> list[Entry]:
         """All durable empty entries."""
-        return [entry for shelf in list(self._shelves.values())
-                for entry in list(shelf.values()) if not entry.id]
+        return [
+            entry
+            for shelf in list(self._shelves.values())
+            for entry in list(shelf.values())
+            if not entry.id
+        ]
 
     # -- what places remember ----------------------------------------------
     def former(self, place: Place) -> Former | None:
@@ -139,6 +146,10 @@ class Entries:
     def absorbed_by(self, id: str) -> int | None:
         """The number of the engram that took in the one with this id."""
         return self._absorbed.get(id)
+
+    def ids_absorbed_by(self, no: int) -> list[str]:
+        """Ids of other engrams that answer with this one."""
+        return [id for id, by in self._absorbed.items() if by == no]
 
     # -- writing, under the writer lock --------------------------------------
     def swap(self, states: Iterable[Entry]) -> None:
@@ -217,6 +228,27 @@ class Entries:
     def drop_copies(self, original: int) -> tuple[Copied, ...]:
         """Forget the copies of an engram."""
         return self._copies.pop(original, ())
+
+    def drop_copies_before(self, at_ns: int) -> None:
+        """Forget copies that are too old to succeed anybody."""
+        for original, copies in list(self._copies.items()):
+            young = tuple(copied for copied in copies if copied.at_ns >= at_ns)
+            if young:
+                self._copies[original] = young
+            else:
+                del self._copies[original]
+
+    def erase(self, no: int) -> None:
+        """Nothing is left of a deleted engram in the store."""
+        entry = self._by_no.pop(no, None)
+        if entry is not None and self._by_id.get(entry.id) == no:
+            del self._by_id[entry.id]
+        for place in [place for place, former in self._former.items() if former.no == no]:
+            del self._former[place]
+        for id in self.ids_absorbed_by(no):
+            del self._absorbed[id]
+        self._copies.pop(no, None)
+        self._awaiting.pop(no, None)
 
     def await_succession(self, original: int, copy: int, due_ns: int) -> None:
         """`copy` takes over from `original` at `due_ns` unless that one is created again."""

@@ -94,9 +94,7 @@ def _over_live(
         return Decision(Identity.SAME, live.id, live, live)
     copy = entries.successor(owner.no)
     if copy is not None and copy.no == live.no:
-        return Decision(
-            Identity.SUCCESSOR, owner.id, owner, live, removed=live, absorbed=True
-        )
+        return Decision(Identity.SUCCESSOR, owner.id, owner, live, removed=live, absorbed=True)
     return Decision(Identity.REVIVED, owner.id, owner, live, removed=live)
 
 
@@ -118,9 +116,7 @@ def _unknown(own: str, carried: str, line: int | None) -> Invalid:
     )
 
 
-def target_keeps(
-    arriving: Entry, *, incoming: bool, now_ns: int, grace_ns: int
-) -> bool:
+def target_keeps(arriving: Entry, *, incoming: bool, now_ns: int, grace_ns: int) -> bool:
     """Does the engram at the target of a rename keep its identity, and only take the bytes?
 
     It does when what arrives is a temporary: made within the grace time, and nothing links to it.

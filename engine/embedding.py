@@ -1,0 +1,88 @@
+"""The texts behind pending vectors, made again from the bytes; and the commit of what they became."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.document import parse
+from engine.entries import is_live
+from engine.errors import EmbedderFailed, EngineError
+from engine.model import Entry
+from engine.prepare import Prepared, prepare, text_hash, unjudged
+from engine.state import State
+from engine.store import vectors
+from engine.worker import Embedding
+
+Vectors = NDArray[np.float32]
+
+log = logging.getLogger(__name__)
+
+
+def embedding_of(state: State) -> Embedding:
+    """What the background worker needs to embed this store."""
+
+    def embed(texts: Sequence[str]) -> Vectors:
+        if state.embedder is None:
+            raise EmbedderFailed("there is no model to embed with", 'open with embed="off"')
+        return state.embedder.embed_passages(list(texts))
+
+    def release() -> None:
+        if state.embedder is not None:
+            state.embedder.release()
+
+    return Embedding(
+        pending=lambda most: state.index.pending(most),
+        texts=lambda hashes: texts(state, hashes),
+        embed=embed,
+        store=lambda hashes, made: keep(state, hashes, made),
+        release=release,
+    )
+
+
+def texts(state: State, hashes: Sequence[bytes]) -> Mapping[bytes, str]:
+    """The texts of live parts that wait for their vectors; others are left out."""
+    found: dict[bytes, str] = {}
+    again: dict[int, Prepared | None] = {}
+    for hash in hashes:
+        for no, position in state.index.rows_waiting(hash):
+            if no not in again:
+                entry = state.entries.get(no)
+                again[no] = None if entry is None or not is_live(entry) else _again(state, entry)
+            content = again[no]
+            if content is not None and position < len(content.parts):
+                text = content.parts[position].embed_text
+                if text_hash(text) == hash:
+                    found[hash] = text
+                    break
+    return found
+
+
+def keep(state: State, hashes: Sequence[bytes], made: Vectors) -> None:
+    """Store vectors, then let searches see them."""
+    with state.store.lock:
+        fresh = [at for at, hash in enumerate(hashes) if not state.index.has_vector(hash)]
+        new, rows = [hashes[at] for at in fresh], made[fresh]
+        with state.store.transaction() as cursor:
+            vectors.add(cursor, new, rows)
+        state.index.add_vectors(new, rows)
+
+
+def prepared_again(state: State, entry: Entry) -> Prepared:
+    """An engram's stored bytes, prepared anew: what every derived thing must agree with."""
+    document = parse(state.sources.written(entry), state.config)
+    properties = state.properties.of(entry.no)
+    bench = state.bench()
+    head = unjudged(document, bench, entry.kind, entry.slug, entry.name, properties)
+    return prepare(document, head, entry.id, bench)
+
+
+def _again(state: State, entry: Entry) -> Prepared | None:
+    try:
+        return prepared_again(state, entry)
+    except EngineError as error:
+        log.warning("%s/%s cannot be embedded: %s", entry.kind, entry.name, error)
+        return None

@@ -1,0 +1,345 @@
+"""The façade: everything that the filesystem, the command line, a server or another host calls.
+
+    engine = Engine.open("store", kinds=text)
+    commit = engine.put(Scope(()), Draft("note", "hello", b"# Hello"))
+
+Every method takes the scope first and answers with frozen values. Writes are one transaction each;
+reads see committed states only. The errors are those of `engine.errors`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from engine import attributes, move, removal
+from engine.applying import apply_kinds, make_kind, remove_kind
+from engine.catalogue import Catalogue
+from engine.config import Config
+from engine.ids import uuid7
+from engine.model import (
+    Change,
+    Commit,
+    Draft,
+    Edge,
+    Engram,
+    Entry,
+    Notice,
+    Problem,
+    Rejected,
+    Status,
+)
+from engine.namespace import Scope
+from engine.objects import StoredPassage, edges_of, engram, lost, parts_of, status
+from engine.opening import open_state
+from engine.put import put
+from engine.put_many import put_many
+from engine.reading import Reading
+from engine.slug import nfc
+from engine.upkeep import Upkeep
+
+if TYPE_CHECKING:
+    from engine.embed import Embedder
+    from engine.errors import Invalid
+    from engine.filters import Filters
+    from engine.model import Page
+    from engine.recall.pack import Pack
+    from engine.recall.request import RecallRequest
+
+
+class Engine:
+    """An open store. Make it with `open`; `close` it once."""
+
+    def __init__(self, upkeep: Upkeep) -> None:
+        self._upkeep = upkeep
+        self._state = upkeep.state
+        self.reading = Reading(self._state)
+
+    @classmethod
+    def open(
+        cls,
+        store: Path | str,
+        *,
+        kinds: str | None = None,
+        embedder: Embedder | None = None,
+        embed: str = "background",
+        config: Config | None = None,
+        clock: Callable[[], int] = time.time_ns,
+        new_id: Callable[[], str] = uuid7,
+    ) -> Self:
+        """Open or make a store: a directory, or ":memory:".
+
+        `kinds` is the text of a kinds.yaml to apply; `embed` is "background", "inline" or "off";
+        `embedder` None means the bundled model. `clock` gives nanoseconds since the epoch.
+        Raises StoreHeld, StoreCorrupt, SchemaTooNew, StoreFull, Invalid, Unsupported.
+        """
+        state, fulltext = open_state(
+            store, embedder=embedder, embed=embed, config=config or Config(), clock=clock,
+            new_id=new_id,
+        )  # fmt: skip
+        try:
+            if kinds is not None:
+                apply_kinds(state, kinds)
+        except BaseException:
+            state.store.close()
+            raise
+        upkeep = Upkeep(state, fulltext)
+        upkeep.start()
+        return cls(upkeep)
+
+    def close(self) -> None:
+        """End the background work, checkpoint and let go of the store."""
+        self._upkeep.close()
+
+    # -- kinds -----------------------------------------------------------------
+    @property
+    def catalogue(self) -> Catalogue:
+        """The kinds as they are now; frozen."""
+        return self._state.catalogue
+
+    @property
+    def config(self) -> Config:
+        """The numbers of this store."""
+        return self._state.config
+
+    def apply_kinds(self, text: str) -> tuple[str, ...]:
+        """Apply kinds.yaml, all or nothing; what changed, a line each. Invalid names engrams."""
+        return apply_kinds(self._state, text)
+
+    def make_kind(self, name: str) -> None:
+        """Open mode's mkdir."""
+        make_kind(self._state, name)
+
+    def remove_kind(self, name: str) -> None:
+        """Open mode's rmdir; Conflict unless it is empty."""
+        remove_kind(self._state, name)
+
+    # -- reading -----------------------------------------------------------------
+    def lookup(self, scope: Scope, kind: str, slug: str) -> Entry | None:
+        """The live engram or blank at a place of exactly this namespace."""
+        return self._state.entries.at((scope.attributes, kind, nfc(slug)))
+
+    def entries(self, scope: Scope, kind: str | None = None) -> list[Entry]:
+        """Live engrams and blanks of exactly this namespace."""
+        entries = self._state.entries
+        if kind is not None:
+            return entries.shelf(scope.attributes, kind)
+        shelves = entries.kinds(scope.attributes)
+        return [entry for shelf in shelves for entry in entries.shelf(scope.attributes, shelf)]
+
+    def by_id(self, scope: Scope, id: str) -> Entry | None:
+        """The live engram that answers to an id, if the scope covers it."""
+        entry = self._state.entries.by_id(id.lower())
+        if entry is None or entry.deleted_ns is not None or not scope.covers(entry.namespace):
+            return None
+        return entry
+
+    def by_inode(self, scope: Scope, inode: int) -> Entry | None:
+        """The live engram or blank with an inode."""
+        entry = self._state.entries.by_inode(inode)
+        return entry if entry is not None and scope.covers(entry.namespace) else None
+
+    def source(self, entry: Entry, shown: bool = True) -> bytes:
+        """The bytes of an entry as written, or as shown with the id line.
+
+        StoreCorrupt when they disagree with their checksum.
+        """
+        sources = self._state.sources
+        return sources.shown(entry) if shown else sources.written(entry)
+
+    def get(self, scope: Scope, ref: str) -> Engram:
+        """One engram by id or `kind/slug`; NotFound."""
+        return engram(self._state, self._state.find(scope, ref))
+
+    def parts(self, scope: Scope, ref: str) -> tuple[StoredPassage, ...]:
+        """The parts of an engram with their text, the head first."""
+        return parts_of(self._state, self._state.find(scope, ref))
+
+    def edges(self, scope: Scope, ref: str) -> tuple[Edge, ...]:
+        """Edges out of an engram, then those into it; to and from what the scope covers."""
+        return edges_of(self._state, scope, self._state.find(scope, ref))
+
+    def lost(self, scope: Scope, kind: str, slug: str) -> Entry | None:
+        """The engram that a path lost within the grace time and that lives nowhere."""
+        return lost(self._state, (scope.attributes, kind, nfc(slug)))
+
+    def status(self, scope: Scope) -> Status:
+        """Counts of what the scope covers."""
+        return status(self._state, scope, self._upkeep.problems())
+
+    # -- writing -----------------------------------------------------------------
+    def put(self, scope: Scope, draft: Draft, *, expect: int | None = None) -> Commit:
+        """Store a document; Invalid with all problems, Conflict, StoreFull, EmbedderFailed.
+
+        `expect`: Conflict if the bytes at the place changed after that commit (0: if there are any).
+        """
+        return self._upkeep.after(put(self._state, scope, draft, expect))
+
+    def put_many(self, scope: Scope, drafts: Sequence[Draft]) -> tuple[Commit | Invalid, ...]:
+        """Store many documents in one transaction; a result for each, in order.
+
+        Invalid ones are left out and reported; any other error stores none.
+        """
+        return self._upkeep.after(put_many(self._state, scope, drafts), many=len(drafts))
+
+    def rename(
+        self, scope: Scope, id: str, kind: str, slug: str, *, name: str | None = None, by: str = ""
+    ) -> Commit:
+        """Move a live engram; one that is in the way is replaced (design: rename over existing)."""
+        return self._upkeep.after(
+            move.rename(self._state, scope, id, kind, slug, name=name, by=by)
+        )
+
+    def exchange(self, scope: Scope, id_a: str, id_b: str, *, by: str = "") -> None:
+        """Two live engrams swap their places."""
+        self._upkeep.after(move.exchange(self._state, scope, id_a, id_b, by))
+
+    def delete(self, scope: Scope, id: str, *, why: str = "unlink", by: str = "") -> Entry:
+        """Soft-delete; `why` is "unlink" or "overlay". Returns the entry as it left."""
+        return self._upkeep.after(removal.delete(self._state, scope, id, why=why, by=by))
+
+    def revive(
+        self, scope: Scope, id: str, *, kind: str | None = None, slug: str | None = None
+    ) -> Commit:
+        """Bring a deleted engram back, at its last place unless another is given."""
+        return self._upkeep.after(removal.revive(self._state, scope, id, kind=kind, slug=slug))
+
+    def set_attributes(
+        self, scope: Scope, entry: Entry, *, mode: int | None = None, mtime_ns: int | None = None
+    ) -> Entry:
+        """Change permission bits or mtime of a live engram or blank."""
+        return attributes.set_attributes(self._state, scope, entry, mode=mode, mtime_ns=mtime_ns)
+
+    def keep_blank(
+        self, scope: Scope, kind: str, slug: str, name: str, inode: int, mode: int, mtime_ns: int
+    ) -> Entry:
+        """A durable empty entry; Conflict where an engram lives."""
+        return attributes.keep_blank(
+            self._state, scope, kind, slug, name, inode, mode, mtime_ns
+        )
+
+    def drop_blank(self, scope: Scope, kind: str, slug: str) -> None:
+        """Remove an empty entry, if there is one."""
+        attributes.drop_blank(self._state, scope, kind, slug)
+
+    def new_inode(self) -> int:
+        """An inode number that was never handed out, below 2**40."""
+        return self._state.store.new_inode()
+
+    def directory(self, scope: Scope, kind: str) -> tuple[int, int, int]:
+        """(inode, permission bits, mtime_ns) of a kind's directory."""
+        found = self._state.directory(scope.attributes, kind)
+        return found.inode, found.mode, found.mtime_ns
+
+    def set_directory(
+        self, scope: Scope, kind: str, *, mode: int | None = None, mtime_ns: int | None = None
+    ) -> tuple[int, int, int]:
+        """Change a directory's permission bits or mtime."""
+        found = attributes.set_directory(self._state, scope, kind, mode=mode, mtime_ns=mtime_ns)
+        return found.inode, found.mode, found.mtime_ns
+
+    # -- refusals ----------------------------------------------------------------
+    def refuse(
+        self,
+        scope: Scope,
+        *,
+        kind: str,
+        slug: str,
+        path: str,
+        event: str,
+        problems: Iterable[Problem],
+        source: bytes | None,
+        name: str | None = None,
+    ) -> Notice:
+        """Record why something was refused, and keep its bytes; the same refusal again is one."""
+        state = self._state
+        with state.store.lock:
+            place = (scope.attributes, kind, nfc(slug))
+            return state.refusals.refuse(
+                place, name if name is not None else slug, path, event, problems, source,
+                state.clock(),
+            )  # fmt: skip
+
+    def notices(self, scope: Scope) -> list[Notice]:
+        """What stands in `.errors` of exactly this namespace, newest first."""
+        return self._state.refusals.notices(scope.attributes, self._state.clock())
+
+    def rejected(self, scope: Scope) -> tuple[Rejected, ...]:
+        """Refused bytes that are kept, of exactly this namespace."""
+        return self._state.refusals.rejected(scope.attributes)
+
+    def rejected_source(self, rejected: Rejected) -> bytes:
+        """The refused bytes; NotFound when they were discarded meanwhile."""
+        return self._state.refusals.bytes_of(rejected)
+
+    def discard_rejected(self, scope: Scope, kind: str, name: str, rank: int) -> None:
+        """Forget refused bytes; NotFound."""
+        with self._state.store.lock:
+            self._state.refusals.discard(scope.attributes, kind, name, rank)
+
+    # -- asking --------------------------------------------------------------------
+    def search(
+        self,
+        scope: Scope,
+        question: str,
+        filters: Filters | None = None,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        fusion: str = "score",
+        shown: bool = True,
+        seconds: float | None = None,
+    ) -> Page:
+        """One page of ranked engrams; Invalid for an empty question."""
+        from engine.search import search
+
+        with self._upkeep.reading():
+            return search(
+                self.reading, scope, question, filters, limit=limit, offset=offset,
+                fusion=fusion, shown=shown, seconds=seconds,
+            )  # fmt: skip
+
+    def recall(
+        self,
+        scope: Scope,
+        request: RecallRequest,
+        *,
+        path_of: Callable[[Entry], str | None],
+        shown: bool = True,
+        seconds: float | None = None,
+    ) -> Pack:
+        """The context pack for a request."""
+        from engine.recall.recall import recall
+
+        with self._upkeep.reading():
+            return recall(
+                self.reading, scope, request, path_of=path_of, shown=shown, seconds=seconds
+            )
+
+    def subscribe(self, callback: Callable[[Change], None]) -> Callable[[], None]:
+        """Call back after every commit, outside the lock; returns what ends it."""
+        listeners = self._state.listeners
+        listeners.append(callback)
+
+        def end() -> None:
+            if callback in listeners:
+                listeners.remove(callback)
+
+        return end
+
+    # -- upkeep ----------------------------------------------------------------------
+    def settle(self) -> None:
+        """Carry out the successions whose time has come (the background does so by itself)."""
+        self._upkeep.settle()
+
+    def check(self, repair: bool = False) -> tuple[Problem, ...]:
+        """What does not agree in the store; with `repair`, what could be made again is."""
+        return self._upkeep.check(repair)
+
+    def reindex(
+        self, embed: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> Mapping[str, int]:
+        """Make everything derived anew from the stored bytes; with `embed` the vectors too."""
+        return self._upkeep.reindex(embed, progress)

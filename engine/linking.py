@@ -1,0 +1,246 @@
+"""The edges that a commit makes, keeps and settles: written links against who is there after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from engine.edges import keys_of_engram, link_of
+from engine.entries import Place, is_live, place_of
+from engine.links import resolve
+from engine.model import Entry, Link, Namespace
+from engine.naming import fold
+from engine.plan import Plan
+from engine.slug import nfc
+from engine.state import State
+from engine.store.edges import DANGLING, EdgeRow
+from engine.store.versions import entry_of
+
+Key = tuple[str, str, str, str]
+Spellings = Callable[[Entry], Iterable[str]]
+
+
+def connect(state: State, plan: Plan) -> None:
+    """Add to a plan, whose rows are complete, the edges that change with it."""
+    after = After(state, plan)
+    for no, content in {**plan.contents, **plan.looked_at}.items():
+        entry = after.get(no)
+        if entry is not None and is_live(entry) and (content.links or state.edges.out(no)):
+            _save(state, plan, after, entry, content.links)
+    _merge(state, plan)
+    _wake(state, plan, after)
+
+
+class After:
+    """Who is there once a plan is carried out; what `engine.links.resolve` looks names up in."""
+
+    def __init__(self, state: State, plan: Plan | None = None) -> None:
+        self._state = state
+        self._changed: dict[int, Entry] = {}
+        self._aliases: dict[int, tuple[str, ...]] = {}
+        self._merged: dict[int, int] = {}
+        self._forgotten: set[Place] = set()
+        self._now_ns = state.clock() if plan is None else plan.now_ns
+        if plan is not None:
+            self._changed = {row.engram: entry_of(row) for row in plan.rows}
+            self._aliases = {no: content.head.aliases for no, content in plan.contents.items()}
+            self._merged = plan.merged
+            self._forgotten = set(plan.forget)
+
+    def get(self, no: int) -> Entry | None:
+        """An engram's state, deleted or not."""
+        return self._changed.get(no) or self._state.entries.get(no)
+
+    def lives(self, no: int) -> bool:
+        """Is it a live engram?"""
+        entry = self.get(no)
+        return entry is not None and is_live(entry)
+
+    def stands(self, no: int) -> bool:
+        """Does an edge to this engram stay with it? To a deleted one until its grace time is over
+        or another has taken its place: an editor's backup dance must not lead links astray."""
+        entry = self.get(no)
+        if entry is None or entry.deleted_ns is None:
+            return entry is not None
+        if self._now_ns - entry.deleted_ns > self._state.config.grace_ns:
+            return False
+        return self._holder(place_of(entry)) is None
+
+    def aliases(self, no: int) -> tuple[str, ...]:
+        """What else an engram is called."""
+        found = self._aliases.get(no)
+        return found if found is not None else self._state.names.aliases(no)
+
+    def changed(self) -> Iterable[Entry]:
+        """The engrams of which the plan makes a new state."""
+        return self._changed.values()
+
+    def by_id(self, namespace: Namespace, id: str) -> Entry | None:
+        """The live engram that answers to an id."""
+        for entry in self._changed.values():
+            if entry.id == id:
+                return self._seen(namespace, entry)
+        entry = self._state.entries.by_id(id)
+        if entry is None:
+            return None
+        heir = self._state.entries.successor(entry.no)
+        if not self.lives(entry.no) and heir is not None:
+            entry = heir
+        return self._seen(namespace, entry)
+
+    def at(self, namespace: Namespace, kind: str, slug: str) -> Entry | None:
+        """The live engram at a place, or the one that last left it."""
+        known = self._state.catalogue.by_directory(kind) or self._state.catalogue.kind(kind)
+        place = (namespace, known.name if known is not None else kind, nfc(slug))
+        here = self._holder(place)
+        if here is not None:
+            return here
+        former = self._state.entries.former(place)
+        if former is None or place in self._forgotten:
+            return None
+        gone = self.get(former.no)
+        heir = self._state.entries.successor(former.no)
+        if gone is not None and not is_live(gone) and heir is not None:
+            gone = heir
+        return None if gone is None else self._seen(namespace, gone)
+
+    def _holder(self, place: Place) -> Entry | None:
+        """The live engram at a place."""
+        for entry in self._changed.values():
+            if is_live(entry) and place_of(entry) == place:
+                return entry
+        here = self._state.entries.at(place)
+        if here is None or here.empty:
+            return None
+        now = self.get(here.no)
+        return here if now is not None and is_live(now) and place_of(now) == place else None
+
+    def by_slug(self, namespace: Namespace, slug: str) -> list[Entry]:
+        """Live engrams with a slug, of the exact case if there are any."""
+        found = self._state.names.by_slug(namespace, slug)
+        return self._called(namespace, slug, found, lambda entry: (entry.slug,))
+
+    def by_alias(self, namespace: Namespace, alias: str) -> list[Entry]:
+        """Live engrams with an alias, of the exact case if there are any."""
+        found = self._state.names.by_alias(namespace, alias)
+        return self._called(namespace, alias, found, lambda entry: self.aliases(entry.no))
+
+    def by_title(self, namespace: Namespace, title: str) -> list[Entry]:
+        """Live engrams with a title, of the exact case if there are any."""
+        found = self._state.names.by_title(namespace, title)
+        return self._called(namespace, title, found, lambda entry: (entry.title,))
+
+    def _called(
+        self, namespace: Namespace, name: str, found: list[Entry], spellings: Spellings
+    ) -> list[Entry]:
+        if not self._changed:
+            return found
+        every = {entry.no: entry for entry in found if entry.no not in self._changed}
+        for entry in self._changed.values():
+            if (
+                is_live(entry)
+                and entry.namespace == namespace
+                and any(fold(own) == fold(name) for own in spellings(entry))
+            ):
+                every[entry.no] = entry
+        exact = [
+            entry
+            for entry in every.values()
+            if any(nfc(own) == nfc(name) for own in spellings(entry))
+        ]
+        return exact or list(every.values())
+
+    def _seen(self, namespace: Namespace, entry: Entry) -> Entry | None:
+        now = self.get(self._merged.get(entry.no, entry.no))
+        return now if now is not None and is_live(now) and now.namespace == namespace else None
+
+
+def _save(state: State, plan: Plan, after: After, entry: Entry, links: tuple[Link, ...]) -> None:
+    """An engram was saved: its edges are those of its text, and those made by hand."""
+    before = state.edges.out(entry.no)
+    old = {_key(row.relation, row.written, row.heading, row.origin): row for row in before}
+    rows: dict[Key, EdgeRow] = {}
+    for link in links:
+        key = _key(link.relation, link.target, link.heading, link.origin)
+        if key in rows:
+            continue
+        kept = old.get(key)
+        target = _target(after, entry, link, kept)
+        if target == entry.no:
+            continue
+        if kept is not None and kept.target == target:
+            rows[key] = kept
+        else:
+            rows[key] = EdgeRow(
+                entry.no,
+                link.relation,
+                target,
+                link.target,
+                link.heading,
+                link.origin,
+                created_ns=kept.created_ns if kept is not None else plan.now_ns,
+                updated_ns=plan.now_ns,
+            )
+    by_hand = [row for row in before if row.origin == "link"]
+    now = (*rows.values(), *by_hand)
+    if now != before:
+        plan.edges[entry.no] = now
+
+
+def _target(after: After, entry: Entry, link: Link, kept: EdgeRow | None) -> int:
+    """The edge follows its engram while the text still names the place that it had."""
+    if kept is not None and kept.target != DANGLING and after.stands(kept.target):
+        return kept.target
+    found = resolve(link, entry, after)
+    if found is not None:
+        return found
+    return kept.target if kept is not None else DANGLING
+
+
+def _merge(state: State, plan: Plan) -> None:
+    """Edges to an engram that became one with another lead to that one."""
+    for gone, by in plan.merged.items():
+        for source in state.edges.sources(gone):
+            rows = plan.edges.get(source, state.edges.out(source))
+            moved = tuple(replace(row, target=by) if row.target == gone else row for row in rows)
+            plan.edges[source] = tuple(row for row in moved if row.target != source)
+            plan.by_hand += [
+                (row, by) for row in rows if row.target == gone and row.origin == "link"
+            ]
+
+
+def _wake(state: State, plan: Plan, after: After) -> None:
+    """Links that wait for a target find it among what this commit made or left alone in its name."""
+    keys: set[str] = set()
+    for entry in after.changed():
+        keys |= keys_of_engram(entry, after.aliases(entry.no))
+    for source in sorted(state.edges.waiting(keys) - set(plan.contents)):
+        entry = after.get(source)
+        if entry is None or not is_live(entry):
+            continue
+        rows = plan.edges.get(source, state.edges.out(source))
+        now = tuple(_woken(state, plan, after, entry, row) for row in rows)
+        if now != rows:
+            plan.edges[source] = now
+
+
+def _woken(state: State, plan: Plan, after: After, entry: Entry, row: EdgeRow) -> EdgeRow:
+    if row.origin == "link" or (row.target != DANGLING and after.stands(row.target)):
+        return row
+    found = resolve(link_of(row, _to_kind(state, entry, row)), entry, after)
+    if found is None or found in (entry.no, row.target):
+        return row
+    return replace(row, target=found, updated_ns=plan.now_ns)
+
+
+def _to_kind(state: State, entry: Entry, row: EdgeRow) -> str | None:
+    """The kind that the link field of this relation leads to."""
+    kind = state.catalogue.kind(entry.kind)
+    if row.origin != "field" or kind is None:
+        return None
+    led = [field.to for field in kind.fields.values() if field.link == row.relation]
+    return led[0] if len(led) == 1 else None
+
+
+def _key(relation: str, written: str, heading: str, origin: str) -> Key:
+    return (relation, written, heading, origin)

@@ -1,0 +1,164 @@
+"""Engrams, parts, edges and counts as values, made from an open store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from engine.document import parse
+from engine.entries import Place
+from engine.errors import StoreCorrupt
+from engine.model import Edge, Engram, Entry, Span, Status
+from engine.namespace import Scope
+from engine.parts import head_lines, head_text
+from engine.state import State
+from engine.store import refusals, versions
+from engine.store.edges import DANGLING, EdgeRow
+from engine.store.versions import Version
+
+_MISSES = 10  # questions without a hit that `status` names
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPassage:
+    """A part of a stored engram with its text (LF line ends); the span is in the bytes as written."""
+
+    id: str
+    position: int
+    heading_path: tuple[str, ...]
+    text: str
+    span: Span
+    origin: str = "cut"
+
+
+def engram(state: State, entry: Entry) -> Engram:
+    """One engram, hydrated."""
+    row = row_of(state, entry)
+    document = parse(state.sources.written(entry), state.config)
+    return Engram(
+        id=entry.id,
+        kind=entry.kind,
+        slug=entry.slug,
+        name=entry.name,
+        title=entry.title,
+        summary=row.summary,
+        properties=row.properties,
+        body=document.body,
+        namespace=entry.namespace,
+        created_ns=entry.created_ns,
+        updated_ns=entry.updated_ns,
+        deleted_ns=entry.deleted_ns,
+        seq=entry.seq,
+    )
+
+
+def parts_of(state: State, entry: Entry) -> tuple[StoredPassage, ...]:
+    """The parts of an engram, the head first."""
+    row = row_of(state, entry)
+    source = state.sources.written(entry)
+    kind = state.catalogue.kind(entry.kind)
+    skip = [f.name for f in (kind.fields.values() if kind is not None else ()) if f.skip_index]
+    head = head_text(
+        entry.title,
+        slug=entry.slug,
+        summary=row.summary,
+        aliases=state.names.aliases(entry.no),
+        properties=row.properties,
+        skip=skip,
+    )
+    found = []
+    for position, part in enumerate(row.parts or ()):
+        if part.text is not None:
+            text = part.text
+        elif position == 0:
+            text = head_lines(head)
+        else:
+            cut = source[part.span.byte_start : part.span.byte_end]
+            text = cut.decode("utf-8", "replace").replace("\r\n", "\n")
+        found.append(
+            StoredPassage(part.id, position, part.heading_path, text, part.span, part.origin)
+        )
+    return tuple(found)
+
+
+def row_of(state: State, entry: Entry) -> Version:
+    """An engram's present row with its parts; StoreCorrupt when it cannot be read."""
+    with state.store.cursor() as cursor:
+        row = versions.rows(cursor, [entry.seq]).get(entry.seq)
+    if row is None:
+        raise StoreCorrupt(
+            f"the row of {entry.kind}/{entry.name} ({entry.id}) is missing",
+            "`engramfs check` names everything that is damaged",
+        )
+    return row
+
+
+def edges_of(state: State, scope: Scope, entry: Entry) -> tuple[Edge, ...]:
+    """Edges out of an engram, dangling ones too, then those into it.
+
+    An edge is hidden while its other end is deleted or outside the scope. Until a succession is
+    settled, edges to the original lead to the copy.
+    """
+    out = [_edge(state, scope, row) for row in state.edges.out(entry.no)]
+    numbers = [entry.no, *(original for original, copy, _ in state.entries.awaiting()
+                           if copy == entry.no and state.entries.successor(original) is not None)]
+    into = [_edge(state, scope, row) for no in numbers for row in state.edges.into(no)]
+    return tuple(edge for edge in (*out, *into) if edge is not None)
+
+
+def _edge(state: State, scope: Scope, row: EdgeRow) -> Edge | None:
+    source = _seen(state, scope, row.source)
+    target = None if row.target == DANGLING else _seen(state, scope, row.target)
+    if source is None or (row.target != DANGLING and target is None):
+        return None
+    return Edge(
+        source=source.id,
+        relation=row.relation,
+        target=target.id if target is not None else "",
+        written=row.written,
+        heading=row.heading,
+        origin=row.origin,
+        note=row.note,
+        status=row.status,
+        role=row.role,
+        confidence=row.confidence,
+        evidence_id=row.evidence_id,
+        created_ns=row.created_ns,
+        updated_ns=row.updated_ns,
+    )
+
+
+def _seen(state: State, scope: Scope, no: int) -> Entry | None:
+    entry = state.entries.get(no)
+    if entry is not None and entry.deleted_ns is not None:
+        entry = state.entries.successor(no)
+    return entry if entry is not None and scope.covers(entry.namespace) else None
+
+
+def lost(state: State, place: Place) -> Entry | None:
+    """The engram that a path lost within the grace time and that lives nowhere."""
+    found = state.entries.lost(place, state.clock(), state.config.grace_ns)
+    return found[0] if found is not None else None
+
+
+def status(state: State, scope: Scope, problems: tuple[str, ...]) -> Status:
+    """Counts of what the scope covers."""
+    seen = [entry for entry in state.entries.live() if scope.covers(entry.namespace)]
+    kinds = Counter(entry.kind for entry in seen)
+    with state.store.cursor() as cursor:
+        misses = refusals.load_misses(cursor, 100)
+    asked = [question for namespace, question in misses if scope.covers(namespace)]
+    model = state.embedder.fingerprint if state.embedder is not None else ""
+    now = state.clock()
+    return Status(
+        engrams=len(seen),
+        parts=sum(entry.parts for entry in seen),
+        pending_vectors=state.index.pending_count if state.embed != "off" else 0,
+        refusals=len(state.refusals.notices(scope.attributes, now)),
+        seq=state.store.counters.next_seq - 1,
+        embed=state.embed,
+        model=model,
+        kinds={name: kinds.get(name, 0) for name in state.catalogue.kinds},
+        misses=tuple(dict.fromkeys(asked))[:_MISSES],
+        problems=(*problems, *state.store.troubles.values(), *state.damaged.values()),
+    )

@@ -1,0 +1,164 @@
+"""Open a store: migrate it, fill the views from it, agree on the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from engine import tokens
+from engine.catalogue import catalogue_from_rows
+from engine.config import Config
+from engine.edges import Edges
+from engine.embed import Embedder, OnnxEmbedder
+from engine.entries import Entries, is_live
+from engine.errors import Invalid, Problem
+from engine.identity import heir
+from engine.index import Index
+from engine.naming import Names
+from engine.properties import PropertyIndex
+from engine.refusals import Refusals
+from engine.sources import Sources
+from engine.state import DIRECTORIES_SEQ, State
+from engine.store import catalogue as stored_catalogue
+from engine.store import edges as stored_edges
+from engine.store import meta, places, vectors
+from engine.store.connection import Store
+from engine.store.fulltext import Fulltext
+from engine.store.loading import load
+from engine.store.versions import Version, entry_of
+
+EMBED_MODES = ("background", "inline", "off")
+
+
+def open_state(
+    where: Path | str,
+    *,
+    embedder: Embedder | None,
+    embed: str,
+    config: Config,
+    clock: Callable[[], int],
+    new_id: Callable[[], str],
+) -> tuple[State, Fulltext]:
+    """The state of an opened store. Raises StoreHeld, StoreCorrupt, SchemaTooNew, Unsupported."""
+    if embed not in EMBED_MODES:
+        known = ", ".join(EMBED_MODES)
+        raise Invalid(Problem(f"embed cannot be {embed!r}", key="embed", hint=f"one of {known}"))
+    if embed != "off" and embedder is None:
+        embedder = OnnxEmbedder()
+    store = Store.open(where, config)
+    try:
+        if embed != "off" and embedder is not None:
+            with store.transaction() as cursor:
+                vectors.agree(cursor, vectors.Model(embedder.fingerprint, embedder.dimension))
+        return _filled(store, embedder, embed, config, clock, new_id)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _filled(
+    store: Store,
+    embedder: Embedder | None,
+    embed: str,
+    config: Config,
+    clock: Callable[[], int],
+    new_id: Callable[[], str],
+) -> tuple[State, Fulltext]:
+    fulltext = Fulltext(store)
+    index = Index(config.bm25_k1, config.bm25_b)
+    present = load(store, index, fulltext, with_vectors=embed != "off")
+    entries, properties = Entries(), PropertyIndex()
+    names = Names(entries)
+    _fill_views(present, entries, names, properties)
+    with store.cursor() as cursor:
+        rows = stored_catalogue.load(cursor)
+        edges = Edges(stored_edges.load(cursor))
+        directories = places.load_directories(cursor)
+        for blank in places.load_blanks(cursor):
+            if entries.at((blank.namespace, blank.kind, blank.slug)) is None:
+                entries.keep_blank(blank)
+        for place, former in places.load_formers(cursor).items():
+            entries.remember(place, former)
+        for copied in places.load_copies(cursor):
+            entries.add_copy(copied)
+        for id, no in places.load_absorbed(cursor).items():
+            entries.absorb(id, no)
+    for entry in entries.all():
+        if not is_live(entry):
+            edges.orphan(entry.no)
+    state = State(
+        store=store,
+        config=config,
+        clock=clock,
+        new_id=new_id,
+        embed=embed,
+        embedder=embedder,
+        count_tokens=_token_counter(embedder),
+        catalogue=catalogue_from_rows((row.name, row.spec) for row in rows),
+        entries=entries,
+        names=names,
+        edges=edges,
+        properties=properties,
+        index=index,
+        refusals=Refusals(store, config),
+        sources=Sources(store, config),
+        directories={(each.namespace, each.kind): each for each in directories},
+    )
+    _await_successions(state)
+    _date_directories(state)
+    return state, fulltext
+
+
+def _fill_views(
+    present: list[Version], entries: Entries, names: Names, properties: PropertyIndex
+) -> None:
+    states = [entry_of(row) for row in present]
+    entries.swap(states)
+    for row, entry in zip(present, states, strict=True):
+        if is_live(entry):
+            aliases = row.properties.get("aliases")
+            names.set(entry, [str(each) for each in aliases] if isinstance(aliases, list) else ())
+            properties.set(entry.no, entry.kind, row.properties)
+
+
+def _token_counter(embedder: Embedder | None) -> Callable[[str], int] | None:
+    """How long a part may be is counted as the model counts, with or without the model itself:
+    so a store has the same parts whether embedding is on or off."""
+    if embedder is not None:
+        return embedder.count_tokens
+    return tokens.counter("model")
+
+
+def _await_successions(state: State) -> None:
+    """Which unlinked engrams wait for their grace time to end, so that a copy may succeed them."""
+    for _, former in state.entries.formers():
+        original = state.entries.get(former.no)
+        if former.why != "unlink" or original is None or is_live(original):
+            continue
+        copied = heir(state.entries, original, former.at_ns, state.config.grace_ns)
+        if copied is not None:
+            due = former.at_ns + state.config.grace_ns
+            state.entries.await_succession(original.no, copied.copy, due)
+
+
+def _date_directories(state: State) -> None:
+    """A directory's time is written down at quiet moments; commits since the last one know better."""
+    with state.store.cursor() as cursor:
+        since = meta.number(cursor, DIRECTORIES_SEQ)
+    latest = {shelf: each.mtime_ns for shelf, each in state.directories.items()}
+    young = [entry for entry in state.entries.all() if entry.seq >= since]
+    for entry in young:
+        shelf = (entry.namespace, entry.kind)
+        if shelf in latest:
+            at = entry.deleted_ns if entry.deleted_ns is not None else entry.created_ns
+            latest[shelf] = max(latest[shelf], at)
+    numbers = {entry.no for entry in young}
+    for place, former in state.entries.formers():
+        shelf = (place[0], place[1])
+        if shelf in latest and former.no in numbers:
+            latest[shelf] = max(latest[shelf], former.at_ns)
+    for shelf, at in latest.items():
+        if at != state.directories[shelf].mtime_ns:
+            state.directories[shelf] = replace(state.directories[shelf], mtime_ns=at)
+            state.moved_directories.add(shelf)

@@ -1,0 +1,143 @@
+"""A document made ready to be committed: parsed, judged, cut, analysed, its links found.
+
+Pure, and the slow part of a commit: it runs before the writer lock is taken. What it makes depends
+on the engram's id (the ids of its parts do), on the catalogue and on the place, on nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from engine.catalogue import Catalogue, Kind
+from engine.config import Config
+from engine.document import Document, parse, with_id, with_place
+from engine.errors import Invalid
+from engine.links import find_links
+from engine.model import Link, Part, PropertyValue
+from engine.parts import cut, head_text
+from engine.store.versions import NO_HASH, StoredPart, join_terms, pack_documents, stored
+from engine.validation import Head, read_head
+
+DEFAULT_LANG = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document with all that is derived from it, for one id at one place."""
+
+    id: str
+    source: bytes  # as it will be stored
+    shown: bytes
+    head: Head
+    parts: tuple[Part, ...]
+    links: tuple[Link, ...]
+    lengths: tuple[int, ...]
+    hashes: tuple[bytes, ...]
+
+    @property
+    def documents(self) -> bytes:
+        """Lengths and hashes as the store holds them."""
+        return pack_documents(self.lengths, self.hashes)
+
+    @property
+    def stored_parts(self) -> tuple[StoredPart, ...]:
+        """What the store keeps of the parts."""
+        return tuple(stored(part) for part in self.parts)
+
+    @property
+    def terms(self) -> str:
+        """The terms of all parts as the store holds them."""
+        return join_terms(part.terms for part in self.parts)
+
+    @property
+    def sha256(self) -> str:
+        """Of the source, hexadecimal."""
+        return hashlib.sha256(self.source).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What preparing a document needs besides the document."""
+
+    catalogue: Catalogue
+    config: Config
+    count_tokens: Callable[[str], int] | None
+    lang: str = DEFAULT_LANG  # of engrams that name none and whose kind names none
+
+
+def text_hash(text: str) -> bytes:
+    """The key of a vector: BLAKE2b of the exact text to embed; zeroes for one that never is."""
+    return hashlib.blake2b(text.encode(), digest_size=16).digest() if text else NO_HASH
+
+
+def judge(document: Document, bench: Bench, kind: str, slug: str, name: str) -> Head:
+    """The head of a document that is to stand at a place; Invalid with every problem."""
+    return read_head(document, bench.catalogue, kind, slug, name)
+
+
+def unjudged(
+    document: Document,
+    bench: Bench,
+    kind: str,
+    slug: str,
+    name: str,
+    properties: Mapping[str, PropertyValue],
+) -> Head:
+    """The head of a document that was accepted before: its properties are not judged again.
+
+    A rename within a kind, or a revival, must not fail on a field that became required since.
+    """
+    try:
+        return read_head(document, bench.catalogue, kind, slug, name)
+    except Invalid:
+        known = bench.catalogue.kind(kind)
+        if known is None:
+            raise
+        lenient = Catalogue({known.name: Kind(known.name, lang=known.lang, declared=False)})
+        head = read_head(document, lenient, kind, slug, name)
+        return replace(head, properties=properties, embed=known.embed)
+
+
+def prepare(document: Document, head: Head, id: str, bench: Bench) -> Prepared:
+    """Everything derived from a judged document for the engram `id`.
+
+    An id in the bytes that is another one's is edited in place: a copy shows its own from now on.
+    """
+    if head.id is not None and head.id != id:
+        source = with_place(document.source, id=id, limits=bench.config)
+        document = parse(source, bench.config)
+    kind = bench.catalogue.kind(head.kind) or Kind(head.kind, declared=False)
+    skip = [name for name, declared in kind.fields.items() if declared.skip_index]
+    text = head_text(
+        head.title,
+        slug=head.slug,
+        summary=head.summary,
+        aliases=head.aliases,
+        properties=head.properties,
+        skip=skip,
+        lang=head.lang or bench.lang,
+        embed=head.embed,
+    )
+    parts = cut(
+        document.body,
+        text,
+        id,
+        body_line=document.body_line,
+        body_start=document.body_start,
+        newline=document.newline,
+        source=document.source,
+        max_tokens=bench.config.part_tokens,
+        count_tokens=bench.count_tokens,
+    )
+    return Prepared(
+        id=id,
+        source=document.source,
+        shown=with_id(document.source, id, limits=bench.config, document=document),
+        head=head,
+        parts=parts,
+        links=tuple(find_links(head, kind, document)),
+        lengths=tuple(len(part.terms) for part in parts),
+        hashes=tuple(text_hash(part.embed_text) for part in parts),
+    )

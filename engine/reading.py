@@ -1,0 +1,138 @@
+"""An open store as search and recall read it: `engine.reader.Reader` over the engine's state."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from engine import tokens
+from engine.catalogue import Catalogue
+from engine.columns import ColumnCache
+from engine.config import Config
+from engine.entries import Entries
+from engine.errors import StoreCorrupt
+from engine.index import Index
+from engine.model import Entry
+from engine.namespace import Scope
+from engine.naming import Names
+from engine.prepare import DEFAULT_LANG
+from engine.properties import PropertyIndex
+from engine.reader import QueryEmbedder, Row
+from engine.state import State
+from engine.store import refusals, versions
+
+_LOOK_SECONDS = 0.02  # between two looks at the number of pending vectors
+
+
+class Reading:
+    """Everything that search and recall need, always of this moment."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self.columns = ColumnCache(state.entries)
+        self._languages: tuple[int, tuple[str, ...]] = (-1, ())
+
+    @property
+    def config(self) -> Config:
+        """The numbers of this store."""
+        return self._state.config
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The kinds as they are now."""
+        return self._state.catalogue
+
+    @property
+    def entries(self) -> Entries:
+        """Present states of all engrams."""
+        return self._state.entries
+
+    @property
+    def names(self) -> Names:
+        """What engrams are called."""
+        return self._state.names
+
+    @property
+    def properties(self) -> PropertyIndex:
+        """Property values of live engrams."""
+        return self._state.properties
+
+    @property
+    def index(self) -> Index:
+        """Full text and vectors."""
+        return self._state.index
+
+    @property
+    def embedder(self) -> QueryEmbedder | None:
+        """None: embedding is off."""
+        return self._state.embedder if self._state.embed != "off" else None
+
+    def languages(self) -> Sequence[str]:
+        """Languages of live engrams, most frequent first; the store's own if there is none."""
+        state = self._state
+        seq = state.store.counters.next_seq
+        if self._languages[0] != seq:
+            kinds = {name: kind.lang for name, kind in state.catalogue.kinds.items()}
+            counted: Counter[str] = Counter()
+            for entry in state.entries.live():
+                own = state.properties.of(entry.no).get("lang")
+                lang = own if isinstance(own, str) and own else kinds.get(entry.kind) or ""
+                counted[lang or DEFAULT_LANG] += 1
+            found = tuple(lang for lang, _ in counted.most_common()) or (DEFAULT_LANG,)
+            self._languages = (seq, found)
+        return self._languages[1]
+
+    def hydrate(self, entries: Sequence[Entry]) -> Mapping[int, Row]:
+        """Rows by engram number, bytes and parts included; damaged ones are missing."""
+        seqs = [entry.seq for entry in entries]
+        with self._state.store.cursor() as cursor:
+            try:
+                found = versions.rows(cursor, seqs, source=True)
+            except StoreCorrupt:
+                found = {}
+                for seq in seqs:
+                    found.update(self._one(cursor, seq))
+        return {row.engram: row for row in found.values()}
+
+    def _one(self, cursor: versions.Cursor, seq: int) -> dict[int, versions.Version]:
+        try:
+            return versions.rows(cursor, [seq], source=True)
+        except StoreCorrupt:
+            return {}
+
+    def part_terms(self, entries: Sequence[Entry]) -> Mapping[int, Sequence[str]]:
+        """By engram number the stored terms of each part, joined by blanks, by position."""
+        with self._state.store.cursor() as cursor:
+            found = versions.rows(cursor, [entry.seq for entry in entries])
+            terms = versions.terms_of(cursor, [row.parts_seq for row in found.values()])
+        return {
+            row.engram: terms[row.parts_seq].split("\n")
+            for row in found.values()
+            if row.parts_seq in terms
+        }
+
+    def now_ns(self) -> int:
+        """The clock."""
+        return self._state.clock()
+
+    def counter(self, name: str) -> Callable[[str], int]:
+        """A token counter by name."""
+        embedder = self._state.embedder
+        return tokens.counter(name, embedder.count_tokens if embedder is not None else None)
+
+    def wait_for_vectors(self, seconds: float) -> None:
+        """Return when no vector is pending, or after `seconds`."""
+        deadline = time.monotonic() + seconds
+        while (
+            self._state.embed != "off"
+            and self._state.index.pending_count
+            and time.monotonic() < deadline
+        ):
+            time.sleep(_LOOK_SECONDS)
+
+    def missed(self, scope: Scope, question: str) -> None:
+        """A question had no hit: told by `status`."""
+        state = self._state
+        with state.store.transaction() as cursor:
+            refusals.add_miss(cursor, scope.attributes, state.clock(), question)

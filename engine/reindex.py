@@ -1,0 +1,119 @@
+"""Make everything derived anew from the stored bytes: parts, terms, edges, vectors.
+
+An engram whose parts or terms come out otherwise than they are stored gets a row that differs in
+these only; it is no version, and no time moves. The full-text index is then built from the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from engine.embedding import prepared_again
+from engine.entries import is_live
+from engine.errors import EngineError, StoreCorrupt, Unsupported
+from engine.linking import connect
+from engine.model import Entry
+from engine.objects import row_of
+from engine.plan import Plan, run
+from engine.prepare import Prepared
+from engine.rows import state_row
+from engine.state import State
+from engine.store import vectors, versions
+from engine.store.versions import Version
+
+_BATCH = 200  # engrams written in one transaction
+
+
+def reindex(
+    state: State, *, embed: bool, progress: Callable[[int, int], None] | None = None
+) -> dict[str, int]:
+    """Rebuild; returns counts of engrams looked at, changed and damaged.
+
+    `embed`: forget every vector, so that the model of this store embeds everything again. Damaged
+    engrams are left as they are and recorded in `state.damaged`.
+    """
+    if embed:
+        forget_vectors(state)
+    live = state.entries.live()
+    counts = {"engrams": len(live), "changed": 0, "damaged": 0}
+    for start in range(0, len(live), _BATCH):
+        batch = live[start : start + _BATCH]
+        again: list[tuple[Entry, Prepared]] = []
+        for entry in batch:
+            try:
+                again.append((entry, prepared_again(state, entry)))
+                state.damaged.pop(entry.no, None)
+            except EngineError as error:
+                counts["damaged"] += 1
+                state.damaged[entry.no] = f"{entry.kind}/{entry.name}: {error}"
+        counts["changed"] += _write(state, again)
+        if progress is not None:
+            progress(start + len(batch), len(live))
+    return counts
+
+
+def forget_vectors(state: State) -> None:
+    """Every text waits for a vector again. Unsupported without a model."""
+    if state.embedder is None:
+        raise Unsupported(
+            "embedding is off, so there is no model to embed with",
+            "set embed to background or inline and run it again",
+        )
+    with state.store.lock:
+        with state.store.transaction() as cursor:
+            vectors.drop_all(cursor)
+            model = vectors.Model(state.embedder.fingerprint, state.embedder.dimension)
+            vectors.agree(cursor, model)
+        state.index.drop_vectors()
+
+
+def _write(state: State, again: list[tuple[Entry, Prepared]]) -> int:
+    with state.store.lock:
+        plan = Plan(state.clock())
+        for entry, content in again:
+            here = state.entries.get(entry.no)
+            if here is None or not is_live(here) or here.source_seq != entry.source_seq:
+                continue  # written meanwhile, so it is as fresh as can be
+            if here.seq == entry.seq and differs(state, here, content):
+                row = state_row(state, plan, here, "attributes")
+                plan.add(_renewed(state, row, here, content), content)
+            else:
+                plan.looked_at[entry.no] = content
+        changed = len(plan.rows)
+        connect(state, plan)
+        run(state, plan)
+        return changed
+
+
+def differs(state: State, entry: Entry, content: Prepared) -> bool:
+    """Is what is stored of the parts another thing than what the bytes give now?"""
+    try:
+        row = row_of(state, entry)
+    except StoreCorrupt:
+        return True
+    with state.store.cursor() as cursor:
+        terms = versions.terms_of(cursor, [row.parts_seq]).get(row.parts_seq)
+    return (row.documents, row.parts, terms, row.title, row.summary, row.shown_size) != (
+        content.documents, content.stored_parts, content.terms, content.head.title,
+        content.head.summary, len(content.shown),
+    )  # fmt: skip
+
+
+def _renewed(state: State, row: Version, entry: Entry, content: Prepared) -> Version:
+    return replace(
+        row,
+        ctime_ns=entry.ctime_ns,
+        title=content.head.title,
+        summary=content.head.summary,
+        properties=content.head.properties,
+        size=len(content.source),
+        shown_size=len(content.shown),
+        sha256=content.sha256,
+        source_seq=entry.source_seq,
+        parts_seq=row.seq,
+        parts=content.stored_parts,
+        terms=content.terms,
+        documents=content.documents,
+        first_doc=state.store.counters.documents(len(content.parts)),
+    )

@@ -1,0 +1,96 @@
+"""The bytes of engrams, as written and as shown: a bounded cache before the store.
+
+A point read of 4 KB takes DuckDB 0.5 ms, and a document is read far more often than it is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+
+from engine.config import Config
+from engine.document import with_id
+from engine.errors import StoreCorrupt
+from engine.model import Entry
+from engine.store.connection import Store
+from engine.store.contents import sealed
+
+Key = tuple[int, str]  # the commit that holds the bytes; the id that they are shown with, or ""
+
+
+class Sources:
+    """Bytes by commit. Safe to use from several threads."""
+
+    def __init__(self, store: Store, config: Config) -> None:
+        self._store = store
+        self._config = config
+        self._lock = threading.Lock()
+        self._held: OrderedDict[Key, bytes] = OrderedDict()
+        self._bytes = 0
+
+    def written(self, entry: Entry) -> bytes:
+        """The bytes of an engram as its author wrote them; of a blank none.
+
+        Raises StoreCorrupt when they disagree with their checksum.
+        """
+        if entry.empty:
+            return b""
+        key = (entry.source_seq, "")
+        found = self._get(key)
+        if found is None:
+            found = self._read(entry)
+            self._keep(key, found)
+        return found
+
+    def shown(self, entry: Entry) -> bytes:
+        """The bytes with the engram's id line."""
+        if entry.empty or entry.size == 0:
+            return b""
+        key = (entry.source_seq, entry.id)
+        found = self._get(key)
+        if found is None:
+            found = with_id(self.written(entry), entry.id, limits=self._config)
+            self._keep(key, found)
+        return found
+
+    def keep(self, entry: Entry, written: bytes, shown: bytes | None = None) -> None:
+        """A commit wrote these bytes; they are likely to be read soon."""
+        self._keep((entry.source_seq, ""), written)
+        if shown is not None:
+            self._keep((entry.source_seq, entry.id), shown)
+
+    def clear(self) -> None:
+        """Forget everything, so that the next read goes to the store."""
+        with self._lock:
+            self._held.clear()
+            self._bytes = 0
+
+    def _read(self, entry: Entry) -> bytes:
+        with self._store.cursor() as cursor:
+            found = sealed(cursor, entry.source_seq)
+        if found is None or hashlib.sha256(found[1]).hexdigest() != found[0]:
+            raise StoreCorrupt(
+                f"the bytes of {entry.kind}/{entry.name} ({entry.id}) are damaged",
+                "`engramfs check` names every damaged engram; restore it from a backup",
+            )
+        return found[1]
+
+    def _get(self, key: Key) -> bytes | None:
+        with self._lock:
+            found = self._held.get(key)
+            if found is not None:
+                self._held.move_to_end(key)
+            return found
+
+    def _keep(self, key: Key, content: bytes) -> None:
+        limit = self._config.cache_bytes
+        if len(content) > limit // 4:
+            return
+        with self._lock:
+            old = self._held.pop(key, None)
+            self._bytes += len(content) - (len(old) if old is not None else 0)
+            self._held[key] = content
+            while self._bytes > limit:
+                _, dropped = self._held.popitem(last=False)
+                self._bytes -= len(dropped)

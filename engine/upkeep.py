@@ -1,0 +1,121 @@
+"""What runs beside the calls of an open engine, and the maintenance that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeVar
+
+from engine.check import check
+from engine.embedding import embedding_of
+from engine.model import Problem
+from engine.reindex import reindex
+from engine.state import State
+from engine.store import history, places, refusals
+from engine.store.fulltext import Fulltext
+from engine.succession import settle_due
+from engine.worker import Background
+
+_T = TypeVar("_T")
+_BULK = 500  # documents of one call from which the extension's own index is built at once
+_HOUR = 3_600.0
+_MISSES_NS = 180 * 86_400 * 1_000_000_000
+
+
+class Upkeep:
+    """The background thread of one engine and its jobs."""
+
+    def __init__(self, state: State, fulltext: Fulltext) -> None:
+        self.state = state
+        self.fulltext = fulltext
+        embedding = embedding_of(state) if state.embed != "off" else None
+        self.background = Background(state.config, embedding)
+        self._register()
+
+    def _register(self) -> None:
+        state, register = self.state, self.background.register
+        index = state.index
+        register("settle", self.settle, due=self._settle_due)
+        register(
+            "directories", state.keep_moved_directories, due=lambda: bool(state.moved_directories)
+        )
+        register(
+            "fold",
+            lambda: self.fulltext.fold(index),
+            due=lambda: self.fulltext.worth_folding(index),
+        )
+        register(
+            "checkpoint",
+            state.store.checkpoint,
+            due=lambda: state.store.log_bytes() > state.config.checkpoint_bytes,
+        )
+        register("prune", self.prune, every_seconds=_HOUR)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self.background.start()
+
+    def close(self) -> None:
+        """End the thread, write down what only memory has, close the store."""
+        self.background.stop()
+        self.state.keep_moved_directories()
+        self.state.store.close()
+
+    def after(self, result: _T, many: int = 1) -> _T:
+        """A commit was made; many documents at once are indexed by the extension."""
+        self.background.committed()
+        if many >= _BULK:
+            self.fulltext.bulk(self.state.index)
+        return result
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A search or recall runs: the background lets it go first."""
+        self.background.model_used()
+        with self.background.reading():
+            yield
+
+    def problems(self) -> tuple[str, ...]:
+        """Failures in the background that still stand."""
+        return self.background.problems()
+
+    def settle(self) -> None:
+        """Carry out the successions whose time has come."""
+        state = self.state
+        with state.store.lock:
+            changes = settle_due(state, state.clock())
+        state.tell(changes)
+
+    def _settle_due(self) -> bool:
+        now = self.state.clock()
+        return any(due <= now for _, _, due in self.state.entries.awaiting())
+
+    def prune(self) -> None:
+        """Drop what the history's rule drops, and memory of places and copies that is too old."""
+        state = self.state
+        with state.store.lock:
+            now = state.clock()
+            _, erased = history.prune(state.store, now)
+            with state.store.transaction() as cursor:
+                places.drop_copies_before(cursor, now - 2 * state.config.grace_ns)
+                refusals.drop_events_before(cursor, now - _MISSES_NS)
+            state.entries.drop_copies_before(now - 2 * state.config.grace_ns)
+            for no in erased:
+                state.entries.erase(no)
+                state.edges.erase(no)
+
+    def check(self, repair: bool) -> tuple[Problem, ...]:
+        """What does not agree; with `repair`, what could be made again is."""
+        problems = check(self.state)
+        if repair and problems:
+            self.reindex(embed=False)
+        return problems
+
+    def reindex(
+        self, embed: bool, progress: Callable[[int, int], None] | None = None
+    ) -> Mapping[str, int]:
+        """Make everything derived anew."""
+        counts = reindex(self.state, embed=embed, progress=progress)
+        self.fulltext.bulk(self.state.index)
+        self.background.committed()
+        return counts
