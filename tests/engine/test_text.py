@@ -147,6 +147,11 @@ def test_stop_words_are_words_of_the_analysis(lang: str) -> None:
     assert all(tokens(word) == [word] for word in stop_words(lang))
 
 
+def test_stop_words_of_a_region_are_those_of_its_language() -> None:
+    assert stop_words("en-GB") == stop_words("en_us") == stop_words("en")
+    assert stop_words("tlh") == frozenset()
+
+
 def test_punctuation_only() -> None:
     assert query_terms("?! -- ()", ["en"]) == ()
     assert parse_query('"?!" - ""', ["en"]).groups == ()
