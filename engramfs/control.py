@@ -27,7 +27,6 @@ from engramfs.reports import Reports
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-
     from engine.model import Change, Entry
     from engine.namespace import Scope
     from engramfs.ports import Caller, Session
@@ -49,6 +48,7 @@ class ControlSettings:
     mountpoint: str = "/engram"
     root_kind: str | None = None  # roots mode: the kind that it is limited to
     only_kinds: frozenset[str] | None = None  # prefix mode: the kinds shown; None: all
+    show_id: bool = True  # files show their id line
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,9 @@ class ControlFiles:
         self._engine = engine
         self._scope = scope
         self._settings = settings
-        self._questions = Questions(engine, scope, self._kinds, self.path_of, clock)
+        self._questions = Questions(
+            engine, scope, self._kinds, self.path_of, clock, shown=settings.show_id
+        )
         self._reports = Reports(
             engine,
             scope,

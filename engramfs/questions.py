@@ -14,7 +14,6 @@ from engramfs.answers import Kept
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-
     from engine.model import Entry
     from engine.namespace import Scope
 
@@ -29,7 +28,11 @@ NAME, WRITTEN, AGAIN = "name", "written", "again"
 
 
 class Questions:
-    """Judges and answers requests. `kinds()` are the kinds that the mountpoint shows; None: all."""
+    """Judges and answers requests.
+
+    `kinds()` are the kinds that the mountpoint shows; None: all. `shown`: its files show their id
+    line, so that spans count it.
+    """
 
     def __init__(
         self,
@@ -38,11 +41,14 @@ class Questions:
         kinds: Callable[[], frozenset[str] | None],
         path_of: Callable[[Entry], str | None],
         clock: Callable[[], float],
+        *,
+        shown: bool,
     ) -> None:
         self._engine = engine
         self._scope = scope
         self._kinds = kinds
         self._path_of = path_of
+        self._shown = shown
         self._packs: Kept[str, bytes] = Kept(TOKENS, TOKEN_SECONDS, clock, renew=True)
 
     def judge(self, name: str, pairs: Pairs, form: str) -> bool:
@@ -56,7 +62,9 @@ class Questions:
         """The whole answer. Invalid, NotFound for an unknown token, StrictRecallFailed."""
         if name != RECALL:
             request = self._search_request(pairs, form)
-            page = searching.run(self._engine, self._scope, request)
+            page = searching.run(
+                self._engine, self._scope, request, self._shown, self._seconds(form)
+            )
             return searching.render(request, page, self._path_of)
         return self._recall(self._recall_request(pairs, form), form)
 
@@ -71,9 +79,20 @@ class Questions:
             return kept
         if form == AGAIN:
             request = replace(request, fresh=False)
-        pack = self._engine.recall(self._scope, request, path_of=self._path_of)
+        pack = self._engine.recall(
+            self._scope,
+            request,
+            path_of=self._path_of,
+            shown=self._shown,
+            seconds=self._seconds(form),
+        )
         self._packs.put(pack.token, pack.rendered)
         return pack.rendered
+
+    def _seconds(self, form: str) -> float:
+        """What the vector channel may take: the lookup of a name holds up its directory."""
+        config = self._engine.config
+        return config.fresh_wait_seconds if form == WRITTEN else config.recall_seconds
 
     def _recall_request(self, pairs: Pairs, form: str) -> RecallRequest:
         return parse_request(

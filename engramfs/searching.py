@@ -14,7 +14,6 @@ from engramfs.render import as_json, one_line
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-
     from engine.model import Entry, Hit, Page, Passage
     from engine.namespace import Scope
 
@@ -35,8 +34,14 @@ def search(
     return render(request, run(engine, scope, request), path_of)
 
 
-def run(engine: Engine, scope: Scope, request: SearchRequest) -> Page:
-    """The page of a request."""
+def run(
+    engine: Engine,
+    scope: Scope,
+    request: SearchRequest,
+    shown: bool = True,
+    seconds: float | None = None,
+) -> Page:
+    """The page of a request; `seconds` bounds what the vector channel may take."""
     return engine.search(
         scope,
         request.question,
@@ -44,6 +49,8 @@ def run(engine: Engine, scope: Scope, request: SearchRequest) -> Page:
         limit=request.limit,
         offset=request.offset,
         fusion=request.fusion,
+        shown=shown,
+        seconds=seconds,
     )
 
 

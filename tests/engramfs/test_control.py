@@ -46,12 +46,22 @@ class FakeEngine:
     catalogue: Catalogue = KINDS
     config: Config = field(default_factory=Config)
     asked: list[RecallRequest] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
     recorded: list[Notice] = field(default_factory=list)
     listeners: list[Callable[[Change], None]] = field(default_factory=list)
     failure: Exception | None = None
 
-    def recall(self, scope: Scope, request: RecallRequest, *, path_of: object) -> FakePack:
+    def recall(
+        self,
+        scope: Scope,
+        request: RecallRequest,
+        *,
+        path_of: object,
+        shown: bool,
+        seconds: float,
+    ) -> FakePack:
         self.asked.append(request)
+        self.seconds.append(seconds)
         if self.failure is not None:
             raise self.failure
         number = len(self.asked)
@@ -256,6 +266,8 @@ def test_write_then_read_on_one_handle(desk: Desk) -> None:
     desk.engine.commit()
     assert desk.cat(".recall") == "answer 2: pumps\n"
     assert not desk.engine.asked[1].fresh  # the reader's lookup must not wait
+    desk.cat(".recall?q=pumps")
+    assert desk.engine.seconds == [5.0, 1.0, 1.0]
 
 
 def test_a_request_that_waits_runs_at_the_close(desk: Desk) -> None:
