@@ -1,4 +1,4 @@
-"""The catalogue of an open store: kinds.yaml applied against its live engrams; kinds made by mkdir."""
+"""The catalogue of an open store: kinds.yaml against live engrams, and kinds made by mkdir."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from engine.store.places import Directory
 def set_attributes(
     state: State, scope: Scope, entry: Entry, *, mode: int | None, mtime_ns: int | None
 ) -> Entry:
-    """Change permission bits or mtime of a live engram or blank; ctime moves, `updated` does not."""
+    """Change mode or mtime of a live engram or blank; ctime moves, `updated` does not."""
     with state.store.lock:
         now = state.clock()
         if entry.empty:

@@ -1,4 +1,4 @@
-"""The texts behind pending vectors, made again from the bytes; and the commit of what they became."""
+"""The texts behind pending vectors, made again from the bytes; and the commit of the vectors."""
 
 from __future__ import annotations
 

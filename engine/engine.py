@@ -173,7 +173,7 @@ class Engine:
     def put(self, scope: Scope, draft: Draft, *, expect: int | None = None) -> Commit:
         """Store a document; Invalid with all problems, Conflict, StoreFull, EmbedderFailed.
 
-        `expect`: Conflict if the bytes at the place changed after that commit (0: if there are any).
+        `expect`: Conflict if the bytes at the place changed after that commit (0: if any).
         """
         return self._upkeep.after(put(self._state, scope, draft, expect))
 
@@ -194,7 +194,8 @@ class Engine:
 
     def exchange(self, scope: Scope, id_a: str, id_b: str, *, by: str = "") -> None:
         """Two live engrams swap their places."""
-        self._upkeep.after(move.exchange(self._state, scope, id_a, id_b, by))
+        move.exchange(self._state, scope, id_a, id_b, by)
+        self._upkeep.after(None)
 
     def delete(self, scope: Scope, id: str, *, why: str = "unlink", by: str = "") -> Entry:
         """Soft-delete; `why` is "unlink" or "overlay". Returns the entry as it left."""

@@ -1,12 +1,13 @@
 """Whose identity does a write get? The table of the filesystem contract, as pure decisions.
 
-| the id in the bytes is               | at a free place              | over a live engram              |
-|--------------------------------------|------------------------------|---------------------------------|
-| none                                 | new, or the lost engram's    | the place's                     |
-| the place's own                      | –                            | the same                        |
-| live elsewhere, or outside the scope | a copy: new, the line edited | the place's, the line edited    |
-| of a deleted engram                  | revived here                 | revived here, the other deleted |
-| unknown                              | taken                        | refused                         |
+| the id in the bytes is  | at a free place              | over a live engram              |
+|-------------------------|------------------------------|---------------------------------|
+| none                    | new, or the lost engram's    | the place's                     |
+| the place's own         | –                            | the same                        |
+| live elsewhere          | a copy: new, the line edited | the place's, the line edited    |
+| outside the scope       | as none, the line edited     | the place's, the line edited    |
+| of a deleted engram     | revived here                 | revived here, the other deleted |
+| unknown                 | taken                        | refused                         |
 
 A place whose engram went to an overlay name within the grace time counts as live.
 """

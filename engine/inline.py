@@ -1,4 +1,4 @@
-"""embed = "inline": a commit embeds what it adds before it is stored, and fails where that fails."""
+"""embed = "inline": a commit embeds what it adds before it is stored, and fails with that."""
 
 from __future__ import annotations
 

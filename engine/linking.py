@@ -80,13 +80,13 @@ class After:
         for entry in self._changed.values():
             if entry.id == id:
                 return self._seen(namespace, entry)
-        entry = self._state.entries.by_id(id)
-        if entry is None:
+        held = self._state.entries.by_id(id)
+        if held is None:
             return None
-        heir = self._state.entries.successor(entry.no)
-        if not self.lives(entry.no) and heir is not None:
-            entry = heir
-        return self._seen(namespace, entry)
+        heir = self._state.entries.successor(held.no)
+        if not self.lives(held.no) and heir is not None:
+            held = heir
+        return self._seen(namespace, held)
 
     def at(self, namespace: Namespace, kind: str, slug: str) -> Entry | None:
         """The live engram at a place, or the one that last left it."""
@@ -210,10 +210,10 @@ def _merge(state: State, plan: Plan) -> None:
 
 
 def _wake(state: State, plan: Plan, after: After) -> None:
-    """Links that wait for a target find it among what this commit made or left alone in its name."""
+    """Links that wait for a target find it among what this commit made, or left alone."""
     keys: set[str] = set()
-    for entry in after.changed():
-        keys |= keys_of_engram(entry, after.aliases(entry.no))
+    for changed in after.changed():
+        keys |= keys_of_engram(changed, after.aliases(changed.no))
     for source in sorted(state.edges.waiting(keys) - set(plan.contents)):
         entry = after.get(source)
         if entry is None or not is_live(entry):

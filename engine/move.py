@@ -1,8 +1,8 @@
 """Rename and exchange: an engram goes to another place and stays the same engram.
 
-The new place is judged first; then old and new change together. Where an engram is in the way, either
-the arriving one wins and the other is soft-deleted, or (what arrives is a temporary) the one at the
-target stays and only takes the bytes.
+The new place is judged first; then old and new change together. Where an engram is in the way,
+either the arriving one wins and the other is soft-deleted, or (what arrives is a temporary) the one
+at the target stays and only takes the bytes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from engine.applying import ensure_known
 from engine.document import parse, with_place
 from engine.entries import Former, Place, is_live, place_of
-from engine.errors import Conflict, Invalid, NotFound
+from engine.errors import Invalid, NotFound
 from engine.identity import target_keeps
 from engine.linking import connect
 from engine.model import Change, Commit, Entry, Identity

@@ -14,6 +14,7 @@ from engine.entries import Entries, is_live
 from engine.model import Entry, Namespace
 
 Key = tuple[Namespace, str]
+Numbers = set[int]
 
 
 def fold(name: str) -> str:
@@ -28,9 +29,9 @@ class Names:
 
     def __init__(self, entries: Entries) -> None:
         self._entries = entries
-        self._slugs: dict[Key, set[int]] = {}
-        self._titles: dict[Key, set[int]] = {}
-        self._aliases: dict[Key, set[int]] = {}
+        self._slugs: dict[Key, Numbers] = {}
+        self._titles: dict[Key, Numbers] = {}
+        self._aliases: dict[Key, Numbers] = {}
         self._known: dict[int, tuple[Namespace, str, str, tuple[str, ...]]] = {}
         self._spelled: dict[int, tuple[str, ...]] = {}
 
@@ -84,7 +85,7 @@ class Names:
 
     def _find(
         self,
-        index: dict[Key, set[int]],
+        index: dict[Key, Numbers],
         namespace: Namespace,
         name: str,
         spellings: Callable[[Entry], Iterable[str]],
@@ -100,11 +101,11 @@ class Names:
         return exact or live
 
 
-def _add(index: dict[Key, set[int]], key: Key, no: int) -> None:
+def _add(index: dict[Key, Numbers], key: Key, no: int) -> None:
     index.setdefault(key, set()).add(no)
 
 
-def _drop(index: dict[Key, set[int]], key: Key, no: int) -> None:
+def _drop(index: dict[Key, Numbers], key: Key, no: int) -> None:
     held = index.get(key)
     if held is not None:
         held.discard(no)

@@ -21,7 +21,7 @@ _MISSES = 10  # questions without a hit that `status` names
 
 @dataclass(frozen=True, slots=True)
 class StoredPassage:
-    """A part of a stored engram with its text (LF line ends); the span is in the bytes as written."""
+    """A part of a stored engram: text with LF line ends, span in the bytes as written."""
 
     id: str
     position: int

@@ -143,7 +143,7 @@ def _await_successions(state: State) -> None:
 
 
 def _date_directories(state: State) -> None:
-    """A directory's time is written down at quiet moments; commits since the last one know better."""
+    """Directories are written down at quiet moments; commits since the last one know better."""
     with state.store.cursor() as cursor:
         since = meta.number(cursor, DIRECTORIES_SEQ)
     latest = {shelf: each.mtime_ns for shelf, each in state.directories.items()}

@@ -1,7 +1,7 @@
 """One commit: what it writes, in one transaction, and what it changes in the views afterwards.
 
-The operations of the engine (put, rename, delete …) only decide; they fill a Plan, and `run` carries
-it out under the writer lock. Nothing in the views moves before the transaction is committed.
+The operations of the engine (put, rename, delete …) only decide; they fill a Plan, and `run`
+carries it out under the writer lock. No view moves before the transaction is committed.
 """
 
 from __future__ import annotations

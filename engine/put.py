@@ -1,8 +1,8 @@
 """Put: a document at a place becomes an engram's next version.
 
-The slow work (parsing, judging, cutting, analysing, embedding where that is asked for) is done before
-the writer lock is taken, for the identity that the write seems to have; under the lock the identity is
-decided again, and the work done again in the rare case that it changed.
+The slow work (parsing, judging, cutting, analysing, embedding where that is asked for) is done
+before the writer lock is taken, for the identity that the write seems to have; under the lock the
+identity is decided again, and the work done again in the rare case that it changed.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _numbers(decision: Decision) -> tuple[int | None, ...]:
 
 
 def refuse_unexpected(work: Work, expect: int | None) -> None:
-    """Conflict when the bytes at the place are younger than the commit `expect` (0: nothing there)."""
+    """Conflict when the bytes at the place are younger than the commit `expect` (0: none)."""
     if expect is None:
         return
     at = work.decision.at

@@ -21,6 +21,7 @@ from engine.properties import PropertyIndex
 from engine.reader import QueryEmbedder, Row
 from engine.state import State
 from engine.store import refusals, versions
+from engine.store.extensions import Cursor
 
 _LOOK_SECONDS = 0.02  # between two looks at the number of pending vectors
 
@@ -95,7 +96,7 @@ class Reading:
                     found.update(self._one(cursor, seq))
         return {row.engram: row for row in found.values()}
 
-    def _one(self, cursor: versions.Cursor, seq: int) -> dict[int, versions.Version]:
+    def _one(self, cursor: Cursor, seq: int) -> dict[int, versions.Version]:
         try:
             return versions.rows(cursor, [seq], source=True)
         except StoreCorrupt:

@@ -73,7 +73,7 @@ class Refusals:
         source: bytes | None,
         now_ns: int,
     ) -> Notice:
-        """Record why a path was refused, and keep the bytes. The same refusal again is told once."""
+        """Record why a path was refused, and keep the bytes; the same refusal again is one."""
         listed = tuple(problems)
         before = next((one for one in self._notices if _place(one) == place), None)
         digest = hashlib.sha256(source).hexdigest() if source is not None else None

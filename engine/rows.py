@@ -32,7 +32,7 @@ def content_row(
     mtime_ns: int,
     amends: int | None = None,
 ) -> Version:
-    """A row that holds bytes, parts and terms itself. Takes a commit number and document numbers."""
+    """A row that holds bytes, parts and terms itself, with new commit and document numbers."""
     counters = state.store.counters
     seq = counters.seq()
     namespace, kind, slug = place

@@ -117,7 +117,7 @@ class State:
                 self.moved_directories.clear()
 
     def tell(self, changes: list[Change]) -> None:
-        """Notify the listeners, outside every lock. One that fails is logged and does not stop others."""
+        """Notify the listeners, outside every lock; one that fails is logged, others are told."""
         for change in changes:
             for listener in list(self.listeners):
                 try:

@@ -1,8 +1,8 @@
-"""Successions: the one living copy of an unlinked engram takes over its id, edges and created time.
+"""Successions: the one living copy of an unlinked engram takes over its id, edges, created time.
 
-At once when the process that wrote the copy unlinks the original (a move across roots), else when the
-grace time of the lost path ends without its being created again. The copy's own id answers with the
-original from then on.
+At once when the process that wrote the copy unlinks the original (a move across roots), else when
+the grace time of the lost path ends without its being created again. The copy's own id answers with
+the original from then on.
 """
 
 from __future__ import annotations
