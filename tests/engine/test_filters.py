@@ -35,8 +35,9 @@ groups: {work: [task, Deal]}
 def entry(**changes: object) -> Entry:
     values: dict[str, object] = {
         "no": 1, "id": ID, "namespace": (), "kind": "Deal", "slug": "acme", "name": "acme",
-        "inode": 2, "mode": 0o644, "mtime_ns": 0, "ctime_ns": 0, "created_ns": DAY, "updated_ns": 2 * DAY,
-        "size": 0, "shown_size": 0, "seq": 1, "source_seq": 1, "title": "Acme, a deal",
+        "inode": 2, "mode": 0o644, "mtime_ns": 0, "ctime_ns": 0, "created_ns": DAY,
+        "updated_ns": 2 * DAY, "size": 0, "shown_size": 0, "seq": 1, "source_seq": 1,
+        "title": "Acme, a deal",
     }  # fmt: skip
     return Entry(**{**values, **changes})  # type: ignore[arg-type]
 
