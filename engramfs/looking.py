@@ -261,7 +261,7 @@ class Looking:
         mode = self._ground.control.mode(name)
         if mode is None:
             raise not_there(name)
-        size, mtime_ns = self._own_talk(name, caller) or self._answer(name, caller)
+        size, mtime_ns = self._own_talk(name, caller) or self._answer(name, caller, mode)
         settings = self._ground.settings
         inode = self._ground.inodes.special(name)
         return shape.of_file(inode, mode, size, mtime_ns, mtime_ns, settings.uid, settings.gid)
@@ -271,10 +271,15 @@ class Looking:
         self._aliases.settle_all()  # what is removed must not be found
         return self._ground.control.serve(special_name(address), caller)
 
-    def _answer(self, name: str, caller: Caller) -> tuple[int, int]:
+    def _answer(self, name: str, caller: Caller, mode: int) -> tuple[int, int]:
         """(size, mtime): the time when the answer was first this one."""
         self._aliases.settle_all()
-        data = self._ground.control.serve(name, caller)
+        try:
+            data = self._ground.control.serve(name, caller)
+        except FsError:
+            if not mode & 0o222:
+                raise
+            data = b""  # the last request was refused: reading fails, asking anew must not
         known = self._answers.get(name)
         if known is not None and known[0] == data:
             return len(data), known[1]

@@ -111,7 +111,9 @@ def _serve(
         loops = []
         for point in where:
             root = None if point.kind is None else _kind(engine, point.kind)
-            control = ControlFiles(engine, scope, ControlSettings(point.path, root, shown))
+            show_id = settings.text("id_in_file") == "shown"
+            about = ControlSettings(point.path, root, shown, show_id)
+            control = ControlFiles(engine, scope, about)
             stack.callback(control.close)
             tree = Tree(engine, scope, overlay, control, _tree_settings(settings, root, shown))
             loop = _Loop(tree, point.path, options, ended)
