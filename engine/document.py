@@ -16,7 +16,7 @@ from engine.errors import Invalid, Problem
 from engine.slug import nfc
 from engine.yaml_core import Loaded, load
 from engine.yaml_nodes import Block, Node, Written
-from engine.yaml_text import Verbatim, double_quoted, mapping_text, scalar_text, single_quoted
+from engine.yaml_text import double_quoted, mapping_text, scalar_text, single_quoted, verbatim
 
 RESERVED = ("id", "kind", "domain", "slug", "title", "summary")
 
@@ -363,7 +363,7 @@ def format_engram(
     Keys id, domain, slug, title, summary, then the other properties sorted; a blank line; the body
     with LF line ends and a final one. Empty texts among the reserved keys are left out, as are null
     properties. `numbers` names the properties whose texts are written numbers ("1.10"): those get
-    no quotes. Invalid if a property has the name of a reserved key.
+    no quotes. Invalid if a property has the name of a reserved key, or a text is not Unicode.
     """
     head = {"id": id, "domain": kind, "slug": slug, "title": title, "summary": summary}
     taken = sorted(name for name in properties if name in RESERVED or not name)
@@ -375,7 +375,7 @@ def format_engram(
             )
         )
     rest = {
-        name: Verbatim(value) if name in numbers and isinstance(value, str) else value
+        name: verbatim(value) if name in numbers else value
         for name, value in sorted(properties.items())
         if value is not None
     }
@@ -383,4 +383,8 @@ def format_engram(
     body = body.replace("\r\n", "\n").replace("\r", "\n")
     if body:
         body = "\n" + body + ("" if body.endswith("\n") else "\n")
-    return f"---\n{front}---\n{body}".encode()
+    try:
+        return f"---\n{front}---\n{body}".encode()
+    except UnicodeEncodeError as error:
+        message = f"the text holds half of a surrogate pair, U+{ord(error.object[error.start]):04X}"
+        raise Invalid(Problem(message, hint="pass whole characters")) from error

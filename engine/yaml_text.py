@@ -7,8 +7,12 @@ editors expect, and are strings to the core schema.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
+from datetime import date
+
+from engine.yaml_nodes import core_value
 
 _SAFE = re.compile(
     r"[^\W_](?:[^\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff:#,\[\]{}\"'`]|:(?=[^\s,\]}]))*\Z"
@@ -24,6 +28,17 @@ class Verbatim(str):
     """A text that is written without quotes because it is a number as somebody wrote it."""
 
     __slots__ = ()
+
+
+def verbatim(value: object) -> object:
+    """Written numbers marked to get no quotes, in a list too; anything else as it is."""
+    if isinstance(value, list):
+        return [verbatim(item) for item in value]
+    if isinstance(value, str):
+        core = core_value(value)
+        if isinstance(core, int | float) and not isinstance(core, bool):
+            return Verbatim(value)
+    return value
 
 
 def double_quoted(text: str) -> str:
@@ -47,7 +62,11 @@ def scalar_text(value: object) -> str:
         return str(value)
     if isinstance(value, str):
         return value if _is_plain(value) else double_quoted(value)
-    return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return ".nan" if math.isnan(value) else f"{'-' if value < 0 else ''}.inf"
+    if isinstance(value, date):  # and datetime
+        return value.isoformat()
+    return str(value) if isinstance(value, int | float) else double_quoted(str(value))
 
 
 def mapping_text(values: Mapping[str, object], indent: int = 0) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 import unicodedata
+from datetime import date
 
 import pytest
 import yaml
@@ -536,3 +537,16 @@ def test_reserved_names_are_no_properties() -> None:
 def test_a_document_over_the_limit_is_refused() -> None:
     with pytest.raises(Invalid):
         parse(b"x" * 11, Config(document_bytes=10))
+
+
+def test_written_numbers_alone_go_without_quotes() -> None:
+    properties = {"a": ["1.10", "x: y", 5], "b": "a: b", "c": float("-inf"), "d": date(2026, 4, 5)}
+    source = format_engram(ID, "k", "s", "T", "", properties, "", numbers={"a", "b", "c"})
+    assert source.decode().endswith(
+        'a:\n  - 1.10\n  - "x: y"\n  - 5\nb: "a: b"\nc: -.inf\nd: 2026-04-05\n---\n'
+    )
+
+
+def test_half_a_character_is_refused() -> None:
+    with pytest.raises(Invalid):
+        format_engram(ID, "k", "s", "T", "", {"a": "\ud800"}, "")
