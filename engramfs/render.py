@@ -26,9 +26,9 @@ def instant(ns: int, *, milliseconds: bool = False) -> str:
 
 
 def problem_line(problem: Problem) -> str:
-    """One problem: `line 3: stage: … (hint)`."""
+    """One problem: `line 3: stage: … (hint)`; the key only where the message does not name it."""
     line = f"line {problem.line}: " if problem.line is not None else ""
-    key = f"{problem.key}: " if problem.key else ""
+    key = f"{problem.key}: " if problem.key and problem.key not in problem.message else ""
     hint = f" ({problem.hint})" if problem.hint else ""
     return one_line(f"{line}{key}{problem.message}{hint}")
 

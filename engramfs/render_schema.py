@@ -100,7 +100,7 @@ def _field_line(field: Field, siblings: Collection[str]) -> str:
     if field.enum:
         rules.append(f"one of {', '.join(map(str, field.enum))}")
     if field.link:
-        rules.append(f"names {f'a {field.to}' if field.to else 'an engram'} ({field.link})")
+        rules.append(f"link to {field.to or 'any engram'} ({field.link})")
     if field.examples:
         rules.append(f"such as {', '.join(map(str, field.examples))}")
     if field.description:

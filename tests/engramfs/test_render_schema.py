@@ -29,7 +29,7 @@ def test_a_person_reads_what_to_write_and_how_to_filter() -> None:
         "- stage: string; required; one of open, won; filter prop.stage\n"
         "- due: datetime; Expected close; filter prop.due prop.due_after\n"
     )
-    assert "- owner: string; names a person (owned_by); filter prop.owner\n" in text
+    assert "- owner: string; link to person (owned_by); filter prop.owner\n" in text
     assert "- codes: [string]; such as A1; filter prop.codes\n" in text
     assert "Parts only" in text
     assert "# Groups, for kinds=\n\n- work: Deal, line\n" in text
