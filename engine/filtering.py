@@ -28,9 +28,7 @@ class Masks:
     filtered: int  # engrams in scope that the filters took out
 
 
-def masks(
-    columns: Columns, properties: PropertyIndex, scope: Scope, filters: Filters
-) -> Masks:
+def masks(columns: Columns, properties: PropertyIndex, scope: Scope, filters: Filters) -> Masks:
     """Superseded engrams are hidden unless a filter on `superseded_by` asks for them."""
     covered = columns.covered(scope)
     hidden = np.zeros(len(columns), dtype=bool)

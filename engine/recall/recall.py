@@ -46,6 +46,7 @@ class _Asked:
     path_of: PathOf
     count: Callable[[str], int]
     shown: bool
+    seconds: float | None
 
 
 def recall(
@@ -67,7 +68,7 @@ def recall(
     if request.fresh:
         reader.wait_for_vectors(reader.config.fresh_wait_seconds)
         timings.lap("fresh")
-    asked = _Asked(reader, request, path_of, reader.counter(request.counter), shown)
+    asked = _Asked(reader, request, path_of, reader.counter(request.counter), shown, seconds)
     columns = reader.columns.now()
     mask = masks(columns, reader.properties, scope, request.filters)
     timings.lap("filters")
@@ -99,7 +100,10 @@ def _ranking(asked: _Asked, columns: Columns, mask: Masks) -> tuple[Retrieved | 
     reader, request = asked.reader, asked.request
     if request.browse:
         return None, browse(columns, mask.allowed, request.limit)
-    found = retrieve(reader, columns, mask.covered, mask.hidden, request.question, request.channels)
+    found = retrieve(
+        reader, columns, mask.covered, mask.hidden, request.question, request.channels,
+        seconds=asked.seconds,
+    )  # fmt: skip
     rules = Rules(
         reader.config,
         request.fusion,

@@ -182,9 +182,7 @@ def test_rows_that_are_gone_are_passed_over() -> None:
     st.lists(st.text(max_size=300), max_size=4),
 )
 @settings(max_examples=50, deadline=None)
-def test_the_front_matter_has_48_tokens(
-    paths: list[str], changed: str, reasons: list[str]
-) -> None:
+def test_the_front_matter_has_48_tokens(paths: list[str], changed: str, reasons: list[str]) -> None:
     count = SANE["o200k"]
     facts = Facts(
         len(paths), paths, "o200k", {}, changed, tuple(Degraded("vector", r) for r in reasons)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
 
 import pytest
@@ -244,6 +245,21 @@ def test_strict_fails_with_the_model(library: Library) -> None:
     assert library.ask("q=pump").degraded[0].reason == "the model is damaged"
     with pytest.raises(StrictRecallFailed):
         library.ask("q=pump&strict=on")
+
+
+def test_a_slow_model_is_not_waited_for(library: Library) -> None:
+    gate = threading.Event()
+
+    class Slow(BagEmbedder):
+        def embed_query(self, text: str):  # type: ignore[no-untyped-def]
+            gate.wait(30)
+            return self.embed(text)
+
+    library.embedder = Slow()
+    packed = library.ask("q=pump", seconds=0.01)
+    gate.set()
+    assert packed.items
+    assert "did not answer within 0.01 s" in packed.degraded[0].reason
 
 
 def test_fresh_waits_for_vectors_first(library: Library) -> None:
