@@ -14,9 +14,9 @@ from engine.store.versions import Version
 
 _PAST = (
     "SELECT seq, engram, event, at_ns, written_by, source_seq, parts_seq, amends, "
-    "deleted_ns IS NOT NULL, taken FROM state JOIN (SELECT seq, coalesce(octet_length(source), 0) "
-    "+ coalesce(strlen(terms), 0) + coalesce(strlen(parts), 0) + strlen(state) AS taken "
-    "FROM version) USING (seq)"
+    "deleted_ns IS NOT NULL, seq IN (SELECT seq FROM settled), taken FROM state JOIN ("
+    "SELECT seq, coalesce(octet_length(source), 0) + coalesce(strlen(terms), 0) "
+    "+ coalesce(strlen(parts), 0) + strlen(state) AS taken FROM version) USING (seq)"
 )
 
 
@@ -33,6 +33,7 @@ class Past:
     parts_seq: int
     amends: int | None
     deleted: bool
+    settled: bool  # decided before: a version of its own, whatever was pruned around it
     size: int
 
 
@@ -55,29 +56,38 @@ class _Replaced:
 def kept(rows: Iterable[Past], now_ns: int, config: Config) -> Kept:
     """Apply the history's rule to all rows of some engrams.
 
-    The present row stays, and so does every row that holds bytes or parts of one that stays. A
+    The present row stays, and so does every row that holds bytes or parts of one that stays, and
+    the saves of a run that may still go on (its beginning says how long). A
     change of attributes is no version. Saves of one session within `collapse_ns` of the first are
     one version, as are those of one handle (`amends`): only the last of them, and the state before
     the first, stay. Of the replaced versions the newest `history_versions` an engram stay, for
     `history_ns` after they were replaced, `history_bytes` over all engrams, oldest first; but the
-    newest one of a live engram always. A deleted engram whose last version goes is erased.
+    newest one of an engram that lives, or died within the grace time, always. A deleted engram
+    whose last version goes is erased.
     """
     present: dict[int, Past] = {}
     by_seq: dict[int, Past] = {}
     candidates: list[_Replaced] = []
+    stay: set[int] = set()
     ordered = sorted(rows, key=lambda past: (past.engram, past.seq))
     for engram, group in groupby(ordered, key=lambda past: past.engram):
         every = list(group)
         by_seq.update((past.seq, past) for past in every)
         present[engram] = every[-1]
+        if now_ns - every[-1].at_ns <= config.collapse_ns:
+            stay |= _last_burst(every, config.collapse_ns)
         candidates += _replaced(every, now_ns, config)
     candidates = _within_bytes(candidates, config.history_bytes)
     shown = {replaced.past.seq for replaced in candidates}
     with_history = {replaced.past.engram for replaced in candidates}
     erased = {
-        engram for engram, now in present.items() if now.deleted and engram not in with_history
+        engram
+        for engram, now in present.items()
+        if now.deleted
+        and engram not in with_history
+        and now_ns - now.at_ns > max(config.grace_ns, config.collapse_ns)
     }
-    stay = shown | {now.seq for engram, now in present.items() if engram not in erased}
+    stay |= shown | {now.seq for engram, now in present.items() if engram not in erased}
     for seq in list(stay):
         stay |= {by_seq[seq].source_seq, by_seq[seq].parts_seq}
     return Kept(frozenset(stay), frozenset(shown), frozenset(erased))
@@ -86,22 +96,33 @@ def kept(rows: Iterable[Past], now_ns: int, config: Config) -> Kept:
 def _replaced(every: Sequence[Past], now_ns: int, config: Config) -> list[_Replaced]:
     """The replaced versions of one engram, oldest first, after all limits but that on bytes."""
     present = every[-1]
-    versions = [past for past in every if past.event != "attributes"]
-    amended = {past.amends for past in versions if past.amends is not None}
+    amended = {past.amends for past in every if past.amends is not None}
     found: list[_Replaced] = []
-    if not versions:
-        return found
-    first = versions[0]  # the save that began what may collapse
-    for past, after in pairwise(versions):
-        if not _one_burst(first, past, config.collapse_ns):
-            first = past
-        collapses = past.seq in amended or _one_burst(first, after, config.collapse_ns)
+    starts = _burst_starts(every, config.collapse_ns)
+    for (past, first), (after, next_first) in pairwise(starts):
+        collapses = past.seq in amended or first.seq == next_first.seq
         if not collapses and past.event != "delete":
             found.append(_Replaced(past, after.at_ns, False))
     found = found[-config.history_versions :] if config.history_versions else []
-    if found and not present.deleted:
+    if found and (not present.deleted or now_ns - present.at_ns <= config.grace_ns):
         found[-1] = _Replaced(found[-1].past, found[-1].until_ns, True)
     return [one for one in found if one.sacred or now_ns - one.until_ns <= config.history_ns]
+
+
+def _burst_starts(every: Sequence[Past], collapse_ns: int) -> list[tuple[Past, Past]]:
+    """Of each version of one engram the save that began the run it belongs to, maybe itself."""
+    starts: list[tuple[Past, Past]] = []
+    for past in every:
+        if past.event != "attributes":
+            before, first = starts[-1] if starts else (past, past)
+            goes_on = not before.settled and _one_burst(first, past, collapse_ns)
+            starts.append((past, first if goes_on else past))
+    return starts
+
+
+def _last_burst(every: Sequence[Past], collapse_ns: int) -> set[int]:
+    starts = _burst_starts(every, collapse_ns)
+    return {past.seq for past, first in starts if first.seq == starts[-1][1].seq}
 
 
 def _one_burst(first: Past, later: Past, collapse_ns: int) -> bool:
@@ -136,6 +157,17 @@ def history(cursor: Cursor, engram: int, now_ns: int, config: Config) -> list[Ve
     return [found[seq] for seq in sorted(found, reverse=True)]
 
 
+def _settle(cursor: Cursor, past: Sequence[Past], rule: Kept) -> None:
+    before = {row.seq for row in past if row.settled}
+    cursor.execute(
+        "INSERT INTO settled SELECT unnest(?::BIGINT[])", [sorted(rule.shown - before)]
+    )
+    cursor.execute(
+        "DELETE FROM settled WHERE seq IN (SELECT unnest(?::BIGINT[]))",
+        [sorted(before - rule.shown)],
+    )
+
+
 def prune(store: Store, now_ns: int) -> tuple[int, frozenset[int]]:
     """Delete the rows that the rule drops, in one transaction.
 
@@ -152,6 +184,7 @@ def prune(store: Store, now_ns: int) -> tuple[int, frozenset[int]]:
         gone = [row.seq for row in past if row.seq not in rule.seqs]
         if gone:
             store.counters.keep(cursor)
+            _settle(cursor, past, rule)
             cursor.execute("DELETE FROM version WHERE seq IN (SELECT unnest(?::BIGINT[]))", [gone])
             edges.drop_of(cursor, rule.erased)
             for engram in rule.erased:

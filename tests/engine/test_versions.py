@@ -161,7 +161,7 @@ def past(seq: int, event: str = "update", at: float = 0.0, **changes: object) ->
     values = {
         "seq": seq, "engram": 0, "event": event, "at_ns": int(at * SECOND), "written_by": "a",
         "source_seq": seq, "parts_seq": seq, "amends": None, "deleted": event == "delete",
-        "size": 100,
+        "settled": False, "size": 100,
     }  # fmt: skip
     return Past(**{**values, **changes})  # type: ignore[arg-type]
 
@@ -196,6 +196,18 @@ def test_other_sessions_and_renames_do_not_collapse() -> None:
     ]  # fmt: skip
 
 
+def test_pruning_in_the_midst_of_a_run_does_not_move_its_beginning() -> None:
+    rows = [past(1, "create", written_by="b")]
+    every = [past(seq, at=60 + 20 * seq) for seq in range(2, 30)]
+    for row in every:
+        rows.append(row)
+        rule = kept(rows, row.at_ns, Config())
+        rows = [
+            replace(row, settled=row.seq in rule.shown) for row in rows if row.seq in rule.seqs
+        ]
+    assert shown(rows) == shown([past(1, "create", written_by="b"), *every])
+
+
 def test_commits_of_one_handle_are_one_version() -> None:
     rows = [past(1, "create", written_by=""), past(2, at=100, written_by="")]
     rows += [past(3, at=300, amends=2, written_by=""), past(4, at=500, amends=3, written_by="")]
@@ -218,6 +230,7 @@ def test_limits_on_number_age_and_bytes_spare_the_newest() -> None:
     assert shown(rows, 2_000, Config(history_bytes=450)) == [7, 8, 9, 10]
     assert shown(rows, 2_000, Config(history_bytes=0)) == [10]
     gone = [*rows, past(12, "delete", 1_300)]
+    assert shown(gone, 1_400, Config(history_bytes=0)) == [11]  # in the grace time
     assert shown(gone, 2_000, Config(history_bytes=0)) == []
 
 

@@ -46,6 +46,12 @@ CREATE TABLE version (
     source    BLOB               -- exactly what was written; NULL: see source_seq
 );
 
+-- Replaced versions that the history has decided to keep as versions of their own, so that pruning the
+-- saves around them does not let them collapse with later ones.
+CREATE TABLE settled (
+    seq BIGINT NOT NULL          -- version.seq
+);
+
 -- The same rows with a column for each field, for people and for maintenance.
 CREATE VIEW state AS SELECT
     seq,
