@@ -1,0 +1,115 @@
+"""Vectors as stored: loaded in batches, shared by text, never of two models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from engine.config import Config
+from engine.errors import StoreCorrupt, Unsupported
+from engine.index import NO_HASH, Index
+from engine.store import vectors, versions
+from engine.store.connection import Store
+from engine.store.fulltext import Fulltext
+from engine.store.loading import load
+from engine.store.vectors import Model
+from tests.engine.store_rows import make, put, text_hash
+
+MINI = Model("mini", 4)
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    store = Store.open(":memory:", Config(load_batch=7))
+    yield store
+    store.close()
+
+
+def some(count: int, dimension: int = 4) -> tuple[list[bytes], np.ndarray]:
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(count, dimension)).astype(np.float32)
+    return [text_hash(f"part {at}") for at in range(count)], rows
+
+
+def test_vectors_come_back_as_they_were_in_batches(store: Store) -> None:
+    hashes, rows = some(20)
+    with store.transaction() as cursor:
+        vectors.add(cursor, hashes[:15], rows[:15])
+        vectors.add(cursor, hashes[15:], rows[15:])
+        vectors.add(cursor, [], rows[:0])
+    with store.cursor() as cursor:
+        batches = list(vectors.load(cursor, 4, 7))
+    assert [len(batch) for batch, _ in batches] == [7, 7, 6]
+    found = {
+        hash: row.tolist()
+        for batch, matrix in batches
+        for hash, row in zip(batch, matrix, strict=True)
+    }
+    assert found == {hash: row.tolist() for hash, row in zip(hashes, rows, strict=True)}
+
+
+def test_vectors_of_another_length_are_damage(store: Store) -> None:
+    hashes, rows = some(2)
+    with store.transaction() as cursor:
+        vectors.add(cursor, hashes, rows)
+    with store.cursor() as cursor, pytest.raises(StoreCorrupt, match="not of 5"):
+        list(vectors.load(cursor, 5, 7))
+
+
+def test_another_model_is_refused_with_the_command_to_run(store: Store) -> None:
+    with store.transaction() as cursor:
+        vectors.agree(cursor, Model("first", 8))
+        vectors.agree(cursor, MINI)  # no vector yet: nothing is mixed
+        vectors.agree(cursor, MINI)
+        vectors.add(cursor, *some(1))
+    with (
+        pytest.raises(Unsupported, match="engramfs reindex --embed") as refused,
+        store.transaction() as cursor,
+    ):
+        vectors.agree(cursor, Model("other", 4))
+    assert "mini" in str(refused.value)
+    assert "other" in str(refused.value)
+    with store.transaction() as cursor:
+        assert vectors.model(cursor) == MINI
+        vectors.drop_all(cursor)
+        vectors.agree(cursor, Model("other", 4))
+        assert vectors.model(cursor) == Model("other", 4)
+
+
+def test_a_new_store_has_no_model(store: Store) -> None:
+    with store.cursor() as cursor:
+        assert vectors.model(cursor) is None
+
+
+def test_loading_embeds_nothing_again(store: Store) -> None:
+    index = Index()
+    put(store, index, None, [["part", "0"], ["part", "1"], ["part", "99"]])
+    hashes, rows = some(30)
+    with store.transaction() as cursor:
+        vectors.agree(cursor, MINI)
+        vectors.add(cursor, hashes, rows)
+    loaded = Index()
+    load(store, loaded, Fulltext(store), with_vectors=True)
+    assert loaded.pending() == [text_hash("part 99")]
+    found = loaded.snapshot().cosines(rows[1])
+    assert found[:2].tolist() == pytest.approx([rows[0] @ rows[1], rows[1] @ rows[1]], rel=1e-6)
+    assert np.isnan(found[2])
+    without = Index()
+    load(store, without, Fulltext(store), with_vectors=False)
+    assert np.isnan(without.snapshot().cosines(rows[1])).all()
+
+
+def test_vectors_of_texts_that_no_version_has_are_dropped(store: Store) -> None:
+    hashes, rows = some(4)
+    used = make(
+        1, 0, [["x"]], documents=versions.pack_documents([1, 1], [hashes[2], NO_HASH])
+    )  # fmt: skip
+    with store.transaction() as cursor:
+        versions.append(cursor, used)
+        vectors.add(cursor, hashes, rows)
+        assert vectors.drop_unused(cursor) == 3
+        assert vectors.drop_unused(cursor) == 0
+        [(kept, _)] = list(vectors.load(cursor, 4, 7))
+    assert kept == [hashes[2]]

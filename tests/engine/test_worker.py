@@ -1,0 +1,263 @@
+"""The background thread's work, a piece at a time, by a clock that the test moves."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from engine.config import Config
+from engine.errors import EmbedderFailed
+from engine.worker import Background, Embedding
+
+CONFIG = Config(
+    embed_batch=2, embed_retry_seconds=5, embed_retry_max_seconds=40, quiet_seconds=2,
+    model_idle_seconds=60, reader_patience_seconds=0.05,
+)  # fmt: skip
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Fake:
+    """The engine's side: texts that wait, and an embedder that can fail."""
+
+    def __init__(self, *texts: str) -> None:
+        self.waiting = {text.encode(): text for text in texts}  # oldest first
+        self.poison: set[str] = set()
+        self.broken = False
+        self.lost: set[bytes] = set()
+        self.batches: list[list[str]] = []
+        self.released = 0
+        self.embedding = Embedding(
+            self.pending, self.texts, self.embed, self.store, self.release
+        )
+
+    def pending(self, limit: int) -> Sequence[bytes]:
+        return list(reversed(self.waiting))[:limit]
+
+    def texts(self, hashes: Sequence[bytes]) -> Mapping[bytes, str]:
+        return {hash: self.waiting[hash] for hash in hashes if hash not in self.lost}
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        self.batches.append(list(texts))
+        if self.broken or self.poison & set(texts):
+            raise EmbedderFailed("no model", "install one")
+        return np.ones((len(texts), 3), np.float32)
+
+    def store(self, hashes: Sequence[bytes], vectors: np.ndarray) -> None:
+        assert vectors.shape == (len(hashes), 3)
+        for hash in hashes:
+            self.waiting.pop(hash, None)
+
+    def release(self) -> None:
+        self.released += 1
+
+
+def drain(worker: Background, limit: int = 100) -> int:
+    steps = 0
+    while worker.step():
+        steps += 1
+        assert steps < limit
+    return steps
+
+
+def test_the_newest_texts_first_in_small_batches() -> None:
+    fake, clock = Fake("a", "b", "c", "d", "e"), Clock()
+    worker = Background(CONFIG, fake.embedding, clock=clock)
+    drain(worker)
+    assert fake.batches == [["e", "d"], ["c", "b"], ["a"]]
+    assert worker.problems() == ()
+    assert not worker.step()
+
+
+def test_nothing_to_embed_with() -> None:
+    worker = Background(CONFIG, clock=Clock())
+    assert not worker.step()
+    assert not worker.wait_embedded(0)
+
+
+def test_a_failure_is_reported_and_tried_again_with_growing_pauses() -> None:
+    fake, clock = Fake("a"), Clock()
+    fake.broken = True
+    worker = Background(CONFIG, fake.embedding, clock=clock)
+    for pause in (5, 10, 20, 40, 40):
+        assert worker.step()
+        assert worker.problems() == ("no model (install one)",)
+        assert not worker.wait_embedded(60)  # a failure ends the wait at once
+        clock.now += pause - 0.1
+        tried = len(fake.batches)
+        assert not worker.step()
+        clock.now += 0.2
+        assert len(fake.batches) == tried
+    fake.broken = False
+    assert worker.step()
+    assert worker.problems() == ()
+    assert fake.waiting == {}
+
+
+def test_one_text_that_fails_does_not_hold_up_the_others() -> None:
+    fake, clock = Fake("a", "b", "bad", "c"), Clock()
+    fake.poison = {"bad"}
+    worker = Background(CONFIG, fake.embedding, clock=clock)
+    for _ in range(12):
+        drain(worker)
+        clock.now += 41
+    assert list(fake.waiting.values()) == ["bad"]
+    assert worker.problems()
+    fake.waiting[b"new"] = "new"
+    clock.now += 41
+    drain(worker)
+    assert list(fake.waiting.values()) == ["bad"]
+    fake.poison = set()
+    clock.now += 41
+    drain(worker)
+    assert fake.waiting == {}
+    assert worker.problems() == ()
+
+
+def test_a_text_superseded_meanwhile_is_no_failure() -> None:
+    fake, clock = Fake("a", "b", "c"), Clock()
+    fake.lost = {b"b"}
+    worker = Background(CONFIG, fake.embedding, clock=clock)
+    assert worker.step()
+    del fake.waiting[b"b"]
+    drain(worker)
+    assert fake.waiting == {}
+    assert worker.problems() == ()
+
+
+def test_a_text_that_cannot_be_found_is_reported() -> None:
+    fake, clock = Fake("a", "b"), Clock()
+    fake.lost = {b"b"}
+    worker = Background(CONFIG, fake.embedding, clock=clock)
+    drain(worker)
+    assert list(fake.waiting) == [b"b"]
+    assert "not in the store" in worker.problems()[0]
+
+
+def test_the_idle_model_is_released_once() -> None:
+    fake, clock = Fake("a"), Clock()
+    worker = Background(CONFIG, fake.embedding, clock=clock)
+    drain(worker)
+    clock.now += 59
+    assert not worker.step()
+    worker.model_used()
+    clock.now += 59
+    assert not worker.step()
+    clock.now += 2
+    assert worker.step()
+    clock.now += 100
+    assert not worker.step()
+    assert fake.released == 1
+
+
+# -- jobs at quiet moments -----------------------------------------------------------------
+def test_jobs_wait_for_a_quiet_moment() -> None:
+    clock, ran = Clock(), []
+    worker = Background(CONFIG, clock=clock)
+    worker.register("fold", lambda: ran.append("fold"))
+    worker.committed()
+    clock.now += 1.9
+    assert not worker.step()
+    worker.committed()
+    clock.now += 1.9
+    assert not worker.step()
+    clock.now += 0.2
+    assert worker.step()
+    assert ran == ["fold"]
+    assert not worker.step()
+
+
+def test_jobs_run_when_due_and_not_too_often() -> None:
+    clock, ran, due = Clock(), [], [False]
+    worker = Background(CONFIG, clock=clock)
+    worker.register("hourly", lambda: ran.append("hourly"), every_seconds=3_600)
+    worker.register("fold", lambda: ran.append("fold"), due=lambda: due[0])
+    clock.now += 10
+    assert not worker.step()
+    due[0] = True
+    drain(worker)
+    assert ran == ["fold"]
+    due[0] = False
+    clock.now += 3_600
+    drain(worker)
+    clock.now += 3_599
+    drain(worker)
+    assert ran == ["fold", "hourly"]
+
+
+def test_a_job_that_must_wait_or_fails_is_tried_again() -> None:
+    clock, answers = Clock(), [False, ZeroDivisionError("oh"), True]
+    worker = Background(CONFIG, clock=clock)
+
+    def job() -> object:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    worker.register("prune", job, every_seconds=0, due=lambda: bool(answers))
+    clock.now += 2
+    assert worker.step()
+    assert worker.problems() == ()
+    clock.now += 2
+    assert worker.step()
+    assert worker.problems() == ("prune failed: ZeroDivisionError('oh')",)
+    clock.now += 4.9
+    assert not worker.step()
+    clock.now += 0.2
+    assert worker.step()
+    assert worker.problems() == ()
+
+
+# -- the thread ------------------------------------------------------------------------------
+def eventually(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.005)
+
+
+def test_the_thread_embeds_what_commits_bring_and_ends() -> None:
+    fake = Fake("a", "b", "c")
+    worker = Background(CONFIG, fake.embedding)
+    worker.start()
+    assert worker.wait_embedded(30)
+    fake.waiting[b"d"] = "d"
+    worker.committed()
+    assert worker.wait_embedded(30)
+    worker.stop()
+    worker.stop()
+    assert fake.waiting == {}
+
+
+def test_readers_go_first_but_not_for_ever() -> None:
+    fake = Fake("a")
+    worker = Background(CONFIG, fake.embedding)
+    with worker.reading():
+        worker.start()
+        assert worker.wait_embedded(30)
+    worker.stop()
+
+
+def test_the_thread_survives_what_fails(caplog: pytest.LogCaptureFixture) -> None:
+    fake = Fake("a")
+    fake.broken = True
+    config = Config(embed_retry_seconds=0.01, embed_retry_max_seconds=0.01, quiet_seconds=0.01)
+    worker = Background(config, fake.embedding)
+    worker.start()
+    eventually(lambda: len(fake.batches) > 3)
+    fake.broken = False
+    eventually(lambda: not fake.waiting)
+    worker.stop()
+    assert worker.problems() == ()
+    assert "embedding failed" in caplog.text
