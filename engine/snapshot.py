@@ -82,9 +82,7 @@ class Snapshot:
 
         Equal to the FTS extension's scores of an index over just those documents.
         """
-        return bm25.scores(
-            groups, self.postings, self.doc_length, visible, k1=self.k1, b=self.b
-        )
+        return bm25.scores(groups, self.postings, self.doc_length, visible, k1=self.k1, b=self.b)
 
     def postings(self, term: str) -> Postings:
         """(rows, counts) of a term over base and tails, both int32[n]; dead rows among them."""

@@ -159,9 +159,7 @@ def history(cursor: Cursor, engram: int, now_ns: int, config: Config) -> list[Ve
 
 def _settle(cursor: Cursor, past: Sequence[Past], rule: Kept) -> None:
     before = {row.seq for row in past if row.settled}
-    cursor.execute(
-        "INSERT INTO settled SELECT unnest(?::BIGINT[])", [sorted(rule.shown - before)]
-    )
+    cursor.execute("INSERT INTO settled SELECT unnest(?::BIGINT[])", [sorted(rule.shown - before)])
     cursor.execute(
         "DELETE FROM settled WHERE seq IN (SELECT unnest(?::BIGINT[]))",
         [sorted(before - rule.shown)],

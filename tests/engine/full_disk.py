@@ -1,6 +1,6 @@
-"""A program for test_store: a store on a disk of a few megabytes, in a mount namespace of its own.
+"""A program for test_store: a store on a small disk, in a mount namespace of its own.
 
-Run as `unshare --mount python -m tests.engine.full_disk DIRECTORY`; the mount ends with the process.
+Run as `unshare --mount python -m tests.engine.full_disk DIRECTORY`; the mount ends with it.
 """
 
 from __future__ import annotations

@@ -49,9 +49,7 @@ def make(
 
 def bare(version: Version, seq: int, event: str, **changes: Any) -> Version:
     """The next row of an engram that changes neither bytes nor parts."""
-    return replace(
-        version, seq=seq, event=event, parts=None, terms=None, source=None, **changes
-    )
+    return replace(version, seq=seq, event=event, parts=None, terms=None, source=None, **changes)
 
 
 def put(store: Store, index: Index, engram: int | None, terms: Terms, **changes: Any) -> Version:

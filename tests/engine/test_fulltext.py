@@ -257,8 +257,9 @@ def test_unknown_row_numbers_are_not_used_again(world: World) -> None:
     world.fulltext.fold(world.index)
     world.delete(0)
     with world.store.cursor() as cursor:
-        last = max(version.first_doc + version.part_count for version in
-                   versions.load_current(cursor))
+        last = max(
+            version.first_doc + version.part_count for version in versions.load_current(cursor)
+        )
     world.store.close()
     world.open()
     world.put(None, [["c"]])

@@ -63,9 +63,7 @@ def test_only_visible_documents_are_found_and_counted() -> None:
     add(alone, 10, 1, "word")
     snapshot, expected = index.snapshot(), alone.snapshot()
     scores = snapshot.lexical([("word",)], snapshot.visible(mask))
-    assert scores[[0, 10]].tolist() == expected.lexical(
-        [("word",)], expected.visible(ALL)
-    ).tolist()
+    assert scores[[0, 10]].tolist() == expected.lexical([("word",)], expected.visible(ALL)).tolist()
     assert hits(index, "word", np.zeros(3, np.bool_)) == []
 
 

@@ -55,9 +55,11 @@ def test_the_last_distinct_refused_bytes_of_a_path_are_kept(store: Store) -> Non
         assert [each.at_ns for each in kept[PLACE]] == [200, 104, 102]
         assert kept[PLACE][0].sha256 == digest
         assert kept[PLACE][0].size == 7
-        assert [
-            refusals.rejected_source(cursor, PLACE, each.sha256) for each in kept[PLACE]
-        ] == [b"bytes 3", b"bytes 4", b"bytes 2"]
+        assert [refusals.rejected_source(cursor, PLACE, each.sha256) for each in kept[PLACE]] == [
+            b"bytes 3",
+            b"bytes 4",
+            b"bytes 2",
+        ]
         refusals.drop_rejected(cursor, PLACE, digest)
         assert refusals.rejected_source(cursor, PLACE, digest) is None
         assert [each.rank for each in refusals.load_rejected(cursor)[PLACE]] == [0, 1]

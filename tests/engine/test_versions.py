@@ -202,9 +202,7 @@ def test_pruning_in_the_midst_of_a_run_does_not_move_its_beginning() -> None:
     for row in every:
         rows.append(row)
         rule = kept(rows, row.at_ns, Config())
-        rows = [
-            replace(row, settled=row.seq in rule.shown) for row in rows if row.seq in rule.seqs
-        ]
+        rows = [replace(row, settled=row.seq in rule.shown) for row in rows if row.seq in rule.seqs]
     assert shown(rows) == shown([past(1, "create", written_by="b"), *every])
 
 

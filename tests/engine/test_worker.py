@@ -37,9 +37,7 @@ class Fake:
         self.lost: set[bytes] = set()
         self.batches: list[list[str]] = []
         self.released = 0
-        self.embedding = Embedding(
-            self.pending, self.texts, self.embed, self.store, self.release
-        )
+        self.embedding = Embedding(self.pending, self.texts, self.embed, self.store, self.release)
 
     def pending(self, limit: int) -> Sequence[bytes]:
         return list(reversed(self.waiting))[:limit]
