@@ -184,7 +184,7 @@ def _take_bytes(
     """The engram at the target stays, with the bytes and times of the temporary that arrives."""
     place = place_of(target)
     content = at_place(state, arriving, place, name, id=target.id)
-    same = content.source in (state.sources.written(target), state.sources.shown(target))
+    same = state.sources.same(target, content.source)
     row = content_row(
         state, plan, content,
         no=target.no,

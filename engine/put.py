@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from engine.applying import ensure_known
 from engine.document import Document, format_engram, parse
 from engine.entries import Copied, Place, is_live
-from engine.errors import Conflict, Invalid, StoreCorrupt
+from engine.errors import Conflict, Invalid
 from engine.identity import Decision, decide
 from engine.inline import Vector, embed_missing
 from engine.linking import connect
@@ -97,11 +97,13 @@ def make_ready(state: State, scope: Scope, draft: Draft, new_id: Callable[[], st
         bench = state.bench()
     if draft.source is not None:
         decision = _decide(state, scope, place, head.id, document.lines.get("id"), new_id)
-    if decision.identity is Identity.SAME and _same_bytes(state, decision.entry, document.source):
-        return Work(draft, place, name, bench, document, head, decision, None, {})
+    same = Work(draft, place, name, bench, document, head, decision, None, {})
+    held = decision.entry if decision.identity is Identity.SAME else None
+    if held is not None and state.sources.same(held, document.source):
+        return same
     content = prepare(document, head, decision.id, bench)
-    if decision.identity is Identity.SAME and _same_bytes(state, decision.entry, content.source):
-        return Work(draft, place, name, bench, document, head, decision, None, {})
+    if held is not None and state.sources.same(held, content.source):
+        return same
     vectors = embed_missing(state, content)
     return Work(draft, place, name, bench, document, head, decision, content, vectors)
 
@@ -143,16 +145,6 @@ def _rendered(bench: Bench, draft: Draft, place: Place, id: str) -> bytes:
         id, place[1], place[2], draft.title or "", draft.summary, draft.properties, draft.body,
         numbers,
     )  # fmt: skip
-
-
-def _same_bytes(state: State, entry: Entry | None, source: bytes) -> bool:
-    """Are these the engram's bytes, as written or as shown? Damaged ones are never the same."""
-    if entry is None or len(source) not in (entry.size, entry.shown_size):
-        return False
-    try:
-        return source in (state.sources.written(entry), state.sources.shown(entry))
-    except StoreCorrupt:
-        return False
 
 
 # -- under the lock ---------------------------------------------------------------
@@ -205,7 +197,7 @@ def stage(state: State, plan: Plan, work: Work) -> Commit:
         return _stage_same(state, plan, draft, live)
     assert work.content is not None
     entry = state.entries.get(decision.entry.no) if decision.entry is not None else None
-    unchanged = _same_bytes(state, entry, work.content.source)
+    unchanged = entry is not None and state.sources.same(entry, work.content.source)
     event = "create" if entry is None else "update" if is_live(entry) else "revive"
     name = at.name if at is not None and not draft.renamed_onto else work.name
     mode = draft.mode

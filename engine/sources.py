@@ -54,6 +54,15 @@ class Sources:
             self._keep(key, found)
         return found
 
+    def same(self, entry: Entry, content: bytes) -> bool:
+        """Are these the engram's bytes, as written or as shown? Damaged ones are never the same."""
+        if len(content) not in (entry.size, entry.shown_size):
+            return False
+        try:
+            return content in (self.written(entry), self.shown(entry))
+        except StoreCorrupt:
+            return False
+
     def keep(self, entry: Entry, written: bytes, shown: bytes | None = None) -> None:
         """A commit wrote these bytes; they are likely to be read soon."""
         self._keep((entry.source_seq, ""), written)

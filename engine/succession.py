@@ -7,14 +7,19 @@ the original from then on.
 
 from __future__ import annotations
 
+import logging
+
 from engine.document import parse, with_place
 from engine.entries import Former, is_live, place_of
+from engine.errors import Invalid, StoreCorrupt
 from engine.linking import connect
 from engine.model import Change, Entry
 from engine.plan import Plan, run
 from engine.prepare import prepare, unjudged
 from engine.rows import content_row, deleted_row
 from engine.state import State
+
+log = logging.getLogger(__name__)
 
 
 def settle_due(state: State, now_ns: int) -> list[Change]:
@@ -42,7 +47,12 @@ def settle(state: State, original: int, copy: int, now_ns: int) -> list[Change]:
         state.entries.end_succession(original)
         return []
     plan = Plan(now_ns)
-    succeed(state, plan, gone, heir, by="")
+    try:
+        succeed(state, plan, gone, heir, by="")
+    except (StoreCorrupt, Invalid) as error:
+        log.error("%s/%s cannot take over: %s", heir.kind, heir.name, error)
+        state.entries.end_succession(original)
+        return []
     run(state, plan)
     return plan.changes
 
@@ -55,7 +65,7 @@ def succeed(state: State, plan: Plan, original: Entry, copy: Entry, by: str) -> 
     bench = state.bench()
     head = unjudged(document, bench, copy.kind, copy.slug, copy.name, state.properties.of(copy.no))
     content = prepare(document, head, original.id, bench)
-    same = original.size == len(source) and state.sources.written(original) == source
+    same = state.sources.same(original, source)
     row = content_row(
         state,
         plan,
