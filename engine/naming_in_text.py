@@ -21,7 +21,7 @@ LONGEST_NAME = 1024  # characters of a question that may be a name as a whole
 
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _LINK = re.compile(r"\[\[([^\[\]\n]{1,512})\]\]")
-_PATH = re.compile(r"[^\s\"'`<>()\[\]{},;|]+/[^\s\"'`<>()\[\]{},;|]+")
+_NOT_IN_PATH = re.compile(r"[\s\"'`<>()\[\]{},;|]+")
 
 
 def named(reader: Reader, columns: Columns, in_scope: Mask, question: str) -> list[int]:
@@ -77,7 +77,7 @@ def _named(
             yield entry
     for link in _first(match[1] for match in _LINK.finditer(question)):
         yield from _linked(reader, namespaces, link)
-    for path in _first(match[0] for match in _PATH.finditer(question)):
+    for path in _first(word for word in _NOT_IN_PATH.split(question) if "/" in word):
         yield from _at_path(reader, namespaces, path.rstrip(".:!?"))
 
 

@@ -32,9 +32,9 @@ def meeting(reader: Reader, columns: Columns, allowed: Mask, query: Query) -> Ma
     """
     met = allowed.copy()
     snapshot = reader.index.snapshot()
-    for phrase in query.phrases:
+    for phrase in dict.fromkeys(query.phrases):
         met &= _holding(reader, columns, snapshot, met, phrase)
-    for phrase in query.excluded:
+    for phrase in dict.fromkeys(query.excluded):
         met &= ~_holding(reader, columns, snapshot, met, phrase)
     if query.titles or query.excluded_titles:
         for no in np.flatnonzero(met).tolist():
