@@ -13,7 +13,6 @@ from __future__ import annotations
 import logging
 import os
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -29,21 +28,20 @@ log = logging.getLogger(__name__)
 Key = tuple[str, ...]
 
 _DELAY_SECONDS = 0.025  # after it the removal is made durable
-_PATIENCE_SECONDS = 0.005  # how long others wait to see whether a hide is half of a replacement
+_PATIENCE_SECONDS = 1.0  # others wait for that; longer only if the store is stuck
 _KEPT = 64  # dropped aliases that still answer getattr
 
 
 class Hide:
     """A hidden path whose file is not removed yet."""
 
-    __slots__ = ("address", "at", "deciding", "done", "key", "settled", "thread", "writer")
+    __slots__ = ("address", "deciding", "done", "key", "settled", "thread", "writer")
 
     def __init__(self, address: EngramFile | Plain, writer: str) -> None:
         self.address = address
         self.key = key_of(address)
         self.writer = writer
         self.thread = threading.get_native_id()
-        self.at = time.monotonic()
         self.deciding = threading.Lock()
         self.settled = False
         self.done = threading.Event()
@@ -119,14 +117,15 @@ class Aliases:
     def hidden(self, address: EngramFile | Plain) -> bool:
         """Is the file at this path gone, though not yet removed from the store?
 
-        Others wait a moment: the hide may be half of a replacement.
+        Others wait until it is decided: a hide may be half of a replacement, and then the file was
+        never gone.
         """
         key = key_of(address)
         hide = self.hides.get(key)
         if hide is None:
             return False
         if hide.thread != threading.get_native_id():
-            hide.done.wait(max(0.0, hide.at + _PATIENCE_SECONDS - time.monotonic()))
+            hide.done.wait(_PATIENCE_SECONDS)
         return self.hides.get(key) is hide
 
     def restore(self, address: EngramFile | Plain) -> None:

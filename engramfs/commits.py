@@ -132,7 +132,9 @@ class Commits:
             snapshot = handle.snapshot(lambda: ground.current(file))
             if strict and not snapshot.appending and _younger(handle, before):
                 raise _Younger
-            exact = (strict or snapshot.appending) and before is not None and not before.empty
+            expect = None
+            if strict or snapshot.appending:
+                expect = 0 if before is None else before.source_seq
             draft = Draft(
                 kind=file.address.kind,
                 slug=file.address.slug,
@@ -145,9 +147,7 @@ class Commits:
                 amends=handle.amends,
             )
             try:
-                commit = ground.engine.put(
-                    ground.scope, draft, expect=before.seq if exact and before else None
-                )
+                commit = ground.engine.put(ground.scope, draft, expect=expect)
             except Conflict:
                 continue
             return before, snapshot, commit
@@ -195,6 +195,13 @@ class Commits:
         file.settled(commit.entry)
         for handle in file.staged():
             handle.base_entry = commit.entry
+
+    def stand_again_at(self, address: EngramFile) -> None:
+        """A rename onto a path that lost an engram was refused: that engram stands again."""
+        ground = self._ground
+        lost = ground.engine.lost(ground.scope, address.kind, address.slug)
+        if lost is not None:
+            ground.engine.revive(ground.scope, lost.id, kind=address.kind, slug=address.slug)
 
     def _follow(self, file: File) -> None:
         """Another way in (the command line, the API) may have moved or deleted the engram."""

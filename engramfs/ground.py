@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from engine.model import Entry
 from engine.namespace import Scope
-from engramfs.address import EngramFile, KindDirectory, Layout, Misnamed, Plain, nfc, shown_path
+from engine.slug import nfc
+from engramfs.address import EngramFile, KindDirectory, Layout, Misnamed, Plain, shown_path
 from engramfs.errors import FsError
 from engramfs.files import File, Files
 from engramfs.handles import Pinned, PlainHandle, Talk
-from engramfs.inodes import Inodes
+from engramfs.inodes import ROOT, Inodes
 from engramfs.locks import Place, PlaceLocks
 from engramfs.ports import Caller, Control, Names, Overlay
 from engramfs.staging import Staged
@@ -67,6 +68,8 @@ class Ground:
         self.handles: dict[int, OpenHandle] = {}
         self.number = itertools.count(1).__next__
         self.layout = Layout(self.kind_of, self._root())
+        self.inodes.remember(ROOT, self.layout.top())
+        self.root_mtime = (0, 0)  # set for the root, as long as the overlay's is the second
         self.births: dict[int, int] = {}  # st_ino of plain files -> when they were created here
 
     def _root(self) -> KindDirectory | None:
@@ -127,6 +130,16 @@ class Ground:
     def path(self, address: EngramFile) -> str:
         """The path to show to people, relative to the mountpoint."""
         return shown_path(self.layout, address.directory, address.name)
+
+    # -- the root of prefix mode ---------------------------------------------
+    def root_mtime_ns(self) -> int:
+        """When an entry of the root came or went last, or what was set since."""
+        of_overlay = self.overlay.stat(()).st_mtime_ns
+        return self.root_mtime[0] if self.root_mtime[1] == of_overlay else of_overlay
+
+    def touch_root(self, mtime_ns: int) -> None:
+        """Kinds are no entries of the overlay; and the root's time can be set."""
+        self.root_mtime = (mtime_ns, self.overlay.stat(()).st_mtime_ns)
 
     # -- handles -----------------------------------------------------------
     def add(self, handle: OpenHandle) -> int:

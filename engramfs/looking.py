@@ -247,7 +247,7 @@ class Looking:
 
     def _root(self) -> Attributes:
         settings = self._ground.settings
-        mtime_ns = self._ground.overlay.stat(()).st_mtime_ns
+        mtime_ns = self._ground.root_mtime_ns()
         return shape.of_directory(
             ROOT, 0o755 & ~settings.umask, mtime_ns, settings.uid, settings.gid
         )

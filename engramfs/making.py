@@ -69,7 +69,7 @@ class Making:
             raise FsError("EEXIST", error.message, error.hint) from None
         except Invalid as error:
             raise FsError("EINVAL", str(error)) from None
-        ground.overlay.utimens((), ground.clock(), ground.clock())
+        ground.touch_root(ground.clock())
 
     def symlink(self, address: Address, target: str) -> None:
         """A symlink in the overlay."""
@@ -155,7 +155,7 @@ class Making:
         ground.engine.remove_kind(address.kind)
         with suppress(FileNotFoundError):  # if no plain file was ever put there
             ground.overlay.rmdir(parts)
-        ground.overlay.utimens((), ground.clock(), ground.clock())
+        ground.touch_root(ground.clock())
 
     def _rmdir_special(self, address: Special) -> None:
         """`rm -r .rejected/deal`: the directory goes with its last file."""

@@ -99,7 +99,7 @@ class Metadata:
         if mtime_ns is None:
             return
         if isinstance(node, Root):
-            ground.overlay.utimens((), mtime_ns, mtime_ns)
+            ground.touch_root(mtime_ns)
         elif isinstance(node, KindDirectory):
             ground.engine.set_directory(ground.scope, node.kind, mtime_ns=mtime_ns)
             with suppress(FileNotFoundError):  # if no plain file was ever put there

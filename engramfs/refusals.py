@@ -1,4 +1,4 @@
-"""What was refused, why, and the bytes that were refused: on record once, and raised as an errno."""
+"""What was refused, why, and the refused bytes: on record once, raised as an errno."""
 
 from __future__ import annotations
 
@@ -79,4 +79,5 @@ class Refusals:
             event=event,
             problems=tuple(problems),
             source=source or None,
+            name=address.name,
         )

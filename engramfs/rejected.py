@@ -45,12 +45,15 @@ class RejectedFiles:
         )
 
     def is_directory(self, address: Special) -> bool:
-        """Is it `.rejected` itself or, in prefix mode, a kind's directory in it that has files?"""
+        """Is it `.rejected` itself or, in prefix mode, a kind's directory in it?
+
+        A kind's directory is listed while it has files, and can always be looked into.
+        """
         if not address.rest:
             return True
         if self._roots or len(address.rest) != 1:
             return False
-        return any(True for _ in self._within(address))
+        return self._ground.kind_of(nfc(address.rest[0])) is not None
 
     def find(self, address: Special) -> Rejected:
         """The refused bytes under a name. ENOENT."""
