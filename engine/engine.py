@@ -68,16 +68,18 @@ class Engine:
         config: Config | None = None,
         clock: Callable[[], int] = time.time_ns,
         new_id: Callable[[], str] = uuid7,
+        re_embed: bool = False,
     ) -> Self:
         """Open or make a store: a directory, or ":memory:".
 
         `kinds` is the text of a kinds.yaml to apply; `embed` is "background", "inline" or "off";
         `embedder` None means the bundled model. `clock` gives nanoseconds since the epoch.
+        `re_embed` drops the vectors of another model, which are refused otherwise.
         Raises StoreHeld, StoreCorrupt, SchemaTooNew, StoreFull, Invalid, Unsupported.
         """
         state, fulltext = open_state(
             store, embedder=embedder, embed=embed, config=config or Config(), clock=clock,
-            new_id=new_id,
+            new_id=new_id, re_embed=re_embed,
         )  # fmt: skip
         try:
             if kinds is not None:

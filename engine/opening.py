@@ -39,8 +39,11 @@ def open_state(
     config: Config,
     clock: Callable[[], int],
     new_id: Callable[[], str],
+    re_embed: bool = False,
 ) -> tuple[State, Fulltext]:
-    """The state of an opened store. Raises StoreHeld, StoreCorrupt, SchemaTooNew, Unsupported."""
+    """The state of an opened store; `re_embed` drops the vectors of another model.
+
+    Raises StoreHeld, StoreCorrupt, SchemaTooNew, Unsupported."""
     if embed not in EMBED_MODES:
         known = ", ".join(EMBED_MODES)
         raise Invalid(Problem(f"embed cannot be {embed!r}", key="embed", hint=f"one of {known}"))
@@ -49,8 +52,11 @@ def open_state(
     store = Store.open(where, config)
     try:
         if embed != "off" and embedder is not None:
+            wanted = vectors.Model(embedder.fingerprint, embedder.dimension)
             with store.transaction() as cursor:
-                vectors.agree(cursor, vectors.Model(embedder.fingerprint, embedder.dimension))
+                if re_embed and vectors.model(cursor) != wanted:
+                    vectors.drop_all(cursor)
+                vectors.agree(cursor, wanted)
         return _filled(store, embedder, embed, config, clock, new_id)
     except BaseException:
         store.close()
