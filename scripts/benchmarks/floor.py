@@ -81,6 +81,9 @@ class MemoryTree:
 
     # -- attributes -------------------------------------------------------------
 
+    def stat(self, path: str, caller: Caller) -> Attributes:
+        return self.getattr(self.resolve(path, caller), caller)
+
     def getattr(self, inode: int, caller: Caller, handle: int | None = None) -> Attributes:
         node = self.nodes[inode]
         return Attributes(
@@ -183,7 +186,7 @@ class MemoryTree:
     def readdir(self, inode: int, caller: Caller) -> list[Listed]:
         nodes = self.nodes
         return [
-            Listed(name, one, stat.S_ISDIR(nodes[one].mode))
+            Listed(name, one, stat.S_IFMT(nodes[one].mode))
             for name, one in nodes[inode].entries.items()
         ]
 
