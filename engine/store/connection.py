@@ -7,6 +7,7 @@ the database while a commit that does is simply rolled back. A database that end
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import threading
@@ -31,22 +32,24 @@ MEMORY = ":memory:"
 log = logging.getLogger(__name__)
 
 
-def _prepare(directory: Path) -> None:
-    """Make the directory and drop what a process that was killed left of its temporary files."""
+def _prepare(directory: Path) -> int:
+    """Make the directories, claim the store, and drop what a killed process left in them."""
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = directory / "tmp"
-        temporary.mkdir(exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary.mkdir(mode=0o700, exist_ok=True)
+        claim = lock.claim(directory)
+        for left in temporary.iterdir():
+            if left.is_file():
+                left.unlink(missing_ok=True)
+        return claim
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise full(str(directory)) from error
         raise EngineError(
-            f"the store {directory} cannot be made: {error.strerror}", "give another directory"
+            f"the store {directory} cannot be made or written: {error.strerror}",
+            "give another directory, or the right to write to this one",
         ) from error
-
-
-def _sweep(directory: Path) -> None:
-    for left in (directory / "tmp").iterdir():
-        if left.is_file():
-            left.unlink()
 
 
 class Store:
@@ -60,12 +63,12 @@ class Store:
         self.lock = threading.RLock()  # the writer lock
         self.troubles: dict[str, str] = {}  # what keeps failing in the background, by its name
         self._writing: Cursor | None = None
-        self._claim = -1 if directory is None else lock.claim(directory)
+        self._connection: Cursor | None = None
+        self._closed = False
+        self._memory = config.store_memory_small
+        self._claim = -1 if directory is None else _prepare(directory)
         try:
-            if directory is not None:
-                _sweep(directory)
-            self._memory = config.store_memory_small
-            self._connection: Cursor | None = self._connect()
+            self._connection = self._connect()
             with self.cursor() as cursor:
                 migrate(cursor, self.place)
                 self.counters = Counters.load(cursor)
@@ -81,9 +84,7 @@ class Store:
         """
         if str(where) == MEMORY:
             return cls(None, config or Config())
-        directory = Path(where)
-        _prepare(directory)
-        return cls(directory, config or Config())
+        return cls(Path(where), config or Config())
 
     # -- reading and writing -------------------------------------------------
     @contextmanager
@@ -222,12 +223,8 @@ class Store:
     def close(self) -> None:
         """Checkpoint and let go of the store. A second call does nothing."""
         with self.lock:
-            if self._claim == -1 and self.directory is not None:
-                return
-            if self.directory is not None and self.log_bytes():
+            if not self._closed and self.log_bytes():
                 self.checkpoint()
-            if self._connection is not None:
-                self._connection.close()
             self._release()
 
     # -- inside ------------------------------------------------------------------
@@ -248,12 +245,6 @@ class Store:
             return duckdb.connect(path, config=settings)
         except duckdb.Error as error:
             raise translate(error, self.place) from error
-        except OSError as error:
-            raise (
-                full(self.place)
-                if error.errno == 28
-                else EngineError(f"the store {self.place} cannot be opened: {error.strerror}")
-            ) from error
 
     def _failed(self, error: duckdb.Error, connection: Cursor) -> EngineError:
         """The engine's error; a database that ended is opened again first."""
@@ -273,11 +264,17 @@ class Store:
         if connection is not None:
             return connection
         with self.lock:
+            if self._closed:
+                raise EngineError(f"the store {self.place} is closed")
             if self._connection is None:
                 self._connection = self._connect()
             return self._connection
 
     def _release(self) -> None:
+        self._closed = True
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
         if self._claim != -1:
             lock.give_up(self._claim)
             self._claim = -1

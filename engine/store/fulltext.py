@@ -106,6 +106,7 @@ class Fulltext:
             self._replaced = weakref.ref(self.base)
             self.base = base
             index.set_base(base, tails)
+        self.store.fit_memory(index.documents)
 
     def _fill_from_tails(
         self, target: str, folded: int, snapshot: Snapshot, tails: Tails

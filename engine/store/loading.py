@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 
 from engine.index import Documents, Index
@@ -11,16 +12,23 @@ from engine.store.extensions import Cursor
 from engine.store.fulltext import Fulltext
 from engine.store.versions import Version
 
+log = logging.getLogger(__name__)
+
 _BATCH = 1_000  # engrams whose unfolded terms are read at a time
 
 
 def load(store: Store, index: Index, fulltext: Fulltext, *, with_vectors: bool) -> list[Version]:
     """Fill `index` with every live document, and return all engrams' present versions.
 
-    Vectors are left out where no model is used. Runs before anybody else has the store.
+    An engram whose row cannot be read is left out and named in the store's `troubles`. Vectors are
+    left out where no model is used. Runs before anybody else has the store.
     """
+    damaged: dict[int, str] = {}
     with store.cursor() as cursor:
-        present = versions.load_current(cursor)
+        present = versions.load_current(cursor, damaged)
+    for engram, reason in damaged.items():
+        log.error("%s", reason)
+        store.troubles[f"engram {engram}"] = reason
     live = sorted(
         (version for version in present if version.deleted_ns is None),
         key=lambda version: version.first_doc,

@@ -189,13 +189,25 @@ def _unpack_parts(text: str) -> tuple[StoredPart, ...]:
 
 
 # -- reading ------------------------------------------------------------------
-def load_current(cursor: Cursor) -> list[Version]:
-    """Every engram's present state, deleted ones too, by number; no source, parts or terms."""
+def load_current(cursor: Cursor, damaged: dict[int, str] | None = None) -> list[Version]:
+    """Every engram's present state, deleted ones too, by number; no source, parts or terms.
+
+    A row that cannot be read is left out and noted in `damaged` by its engram; without that it is
+    StoreCorrupt.
+    """
     rows = cursor.execute(
         f"SELECT seq, engram, state, documents FROM version WHERE {_CURRENT} ORDER BY engram"
     ).fetchall()
     namespaces: dict[Namespace, Namespace] = {}
-    return [_version(namespaces, *row) for row in rows]
+    found: list[Version] = []
+    for row in rows:
+        try:
+            found.append(_version(namespaces, *row))
+        except StoreCorrupt as error:
+            if damaged is None:
+                raise
+            damaged[row[1]] = str(error)
+    return found
 
 
 def rows(
@@ -275,12 +287,20 @@ def _literal(seqs: Iterable[int]) -> str:
 def _version(
     namespaces: dict[Namespace, Namespace], seq: int, engram: int, state: str, documents: bytes
 ) -> Version:
-    values = json.loads(state)
-    namespace: Namespace = tuple((name, value) for name, value in values.pop("namespace"))
-    return Version(
-        seq=seq,
-        engram=engram,
-        documents=documents,
-        namespace=namespaces.setdefault(namespace, namespace),
-        **values,
-    )
+    try:
+        values = json.loads(state)
+        namespace: Namespace = tuple((name, value) for name, value in values.pop("namespace"))
+        if len(documents) % DOCUMENT.itemsize:
+            raise ValueError("documents")
+        return Version(
+            seq=seq,
+            engram=engram,
+            documents=documents,
+            namespace=namespaces.setdefault(namespace, namespace),
+            **values,
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreCorrupt(
+            f"the row of commit {seq}, of the engram number {engram}, cannot be read",
+            "restore engramfs.duckdb from a backup, or erase that engram",
+        ) from error

@@ -143,6 +143,29 @@ def test_somebody_elses_database(tmp_path: Path) -> None:
         Store.open(tmp_path)
 
 
+def test_a_closed_store_says_so(tmp_path: Path) -> None:
+    for where in (str(tmp_path), ":memory:"):
+        store = Store.open(where)
+        store.close()
+        with pytest.raises(EngineError, match="is closed"), store.cursor():
+            pass
+        with pytest.raises(EngineError, match="is closed"), store.transaction():
+            pass
+
+
+def test_a_failed_open_leaves_nothing_claimed(tmp_path: Path) -> None:
+    store = Store.open(tmp_path)
+    with store.transaction() as cursor:
+        meta.put(cursor, "schema", 999)
+    store.close()
+    for _ in range(2):
+        with pytest.raises(SchemaTooNew):
+            Store.open(tmp_path)
+    with duckdb.connect(str(tmp_path / FILE)) as plain:
+        plain.execute("UPDATE meta SET value = '1' WHERE key = 'schema'")
+    Store.open(tmp_path).close()
+
+
 def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(EngineError, match="cannot be made"):
@@ -252,6 +275,23 @@ def test_the_log_is_folded_into_the_file(tmp_path: Path) -> None:
         assert store.log_bytes() < 260_000
     store.close()
     assert not (tmp_path / f"{FILE}.wal").exists()
+
+
+def test_a_checkpoint_waits_for_a_fold_and_not_for_readers(tmp_path: Path) -> None:
+    store = Store.open(tmp_path)
+    commit(store)
+    with store.aside() as cursor:
+        cursor.execute("CREATE OR REPLACE TABLE posting_b (term INTEGER, doc BIGINT, tf INTEGER)")
+        commit(store)
+        assert not store.checkpoint()
+    with store.cursor() as cursor:
+        cursor.execute("BEGIN")
+        assert len(versions.load_current(cursor)) == 2
+        commit(store)
+        assert store.checkpoint()
+        assert len(versions.load_current(cursor)) == 2
+    assert store.troubles == {}
+    store.close()
 
 
 def test_a_full_disk_refuses_cleanly_and_the_store_goes_on(tmp_path: Path) -> None:

@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 
 from engine.config import Config
 from engine.errors import NotFound, StoreCorrupt
+from engine.index import Index
 from engine.model import Part, Span
 from engine.store import edges, history, versions
 from engine.store.connection import Store
 from engine.store.edges import EdgeRow
+from engine.store.fulltext import Fulltext
 from engine.store.history import Past, kept
+from engine.store.loading import load
 from engine.store.versions import Version
 from tests.engine.store_rows import bare, make
 
@@ -154,6 +157,20 @@ def test_ten_thousand_states_load_at_once(store: Store) -> None:
         loaded = versions.load_current(cursor)
     print(f"10,000 states in {1000 * (time.perf_counter() - started):.0f} ms")
     assert [row.engram for row in loaded] == list(range(10_000))
+
+
+def test_a_damaged_row_costs_that_engram_only(store: Store) -> None:
+    append(store, make(1, 0), make(2, 1, [["a"]]), make(3, 2))
+    with store.transaction() as cursor:
+        cursor.execute("UPDATE version SET state = '{\"id\"' WHERE seq = 1")
+        cursor.execute("UPDATE version SET documents = 'x'::BLOB WHERE seq = 3")
+    with store.cursor() as cursor, pytest.raises(StoreCorrupt, match="commit 1"):
+        versions.load_current(cursor)
+    index = Index()
+    present = load(store, index, Fulltext(store), with_vectors=False)
+    assert [row.engram for row in present] == [1]
+    assert len(index.snapshot().postings("a")[0]) == 1
+    assert set(store.troubles) == {"engram 0", "engram 2"}
 
 
 # -- which versions stay ------------------------------------------------------------------
