@@ -15,12 +15,23 @@ class Kept(Generic[Key, Value]):
     """A mapping that forgets. Safe from any thread.
 
     A value lives `seconds` after it was put, counted by `clock` (monotonic, in seconds); with
-    `renew`, after it was last read. Beyond `most` values the one unused for longest goes.
+    `renew`, after it was last read. Beyond `most` values, or `most_weight` together as `weigh`
+    weighs them, the one unused for longest goes.
     """
 
     def __init__(
-        self, most: int, seconds: float, clock: Callable[[], float], *, renew: bool = False
+        self,
+        most: int,
+        seconds: float,
+        clock: Callable[[], float],
+        *,
+        renew: bool = False,
+        weigh: Callable[[Value], int] = lambda _: 0,
+        most_weight: int = 0,
     ) -> None:
+        self._weigh = weigh
+        self._most_weight = most_weight
+        self._weight = 0
         self._most = most
         self._seconds = seconds
         self._clock = clock
@@ -37,7 +48,7 @@ class Kept(Generic[Key, Value]):
             at, value = found
             now = self._clock()
             if now - at > self._seconds:
-                del self._values[key]
+                self._forget(key)
                 return None
             self._values[key] = (now if self._renew else at, value)
             self._values.move_to_end(key)
@@ -46,12 +57,18 @@ class Kept(Generic[Key, Value]):
     def put(self, key: Key, value: Value) -> None:
         """Keep `value` under `key`, anew when there was one."""
         with self._lock:
+            self._forget(key)
             self._values[key] = (self._clock(), value)
-            self._values.move_to_end(key)
-            while len(self._values) > self._most:
-                self._values.popitem(last=False)
+            self._weight += self._weigh(value)
+            while len(self._values) > self._most or self._weight > self._most_weight:
+                self._forget(next(iter(self._values)))
 
     def drop(self, key: Key) -> None:
         """Forget one value."""
         with self._lock:
-            self._values.pop(key, None)
+            self._forget(key)
+
+    def _forget(self, key: Key) -> None:
+        held = self._values.pop(key, None)
+        if held is not None:
+            self._weight -= self._weigh(held[1])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TOKEN_SECONDS = 600.0
 TOKENS = 256
+TOKEN_BYTES = 16 * 1024 * 1024
 
 RECALL = ".recall"
 
@@ -49,7 +50,9 @@ class Questions:
         self._kinds = kinds
         self._path_of = path_of
         self._shown = shown
-        self._packs: Kept[str, bytes] = Kept(TOKENS, TOKEN_SECONDS, clock, renew=True)
+        self._packs: Kept[str, bytes] = Kept(
+            TOKENS, TOKEN_SECONDS, clock, renew=True, weigh=len, most_weight=TOKEN_BYTES
+        )
 
     def judge(self, name: str, pairs: Pairs, form: str) -> bool:
         """Invalid for a bad request. True when the request waits for pending vectors."""

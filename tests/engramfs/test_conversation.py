@@ -123,3 +123,15 @@ def test_reading_renews_where_asked() -> None:
     for moment in (4.0, 8.0, 12.0):
         now[0] = moment
         assert kept.get("a") == 1
+
+
+def test_heavy_answers_push_out_older_ones() -> None:
+    kept: Kept[str, bytes] = Kept(9, 5.0, lambda: 0.0, weigh=len, most_weight=10)
+    kept.put("a", b"12345")
+    kept.put("b", b"12345")
+    kept.put("b", b"1234")
+    assert kept.get("a") == b"12345"
+    kept.put("c", b"12")
+    assert (kept.get("a"), kept.get("b"), kept.get("c")) == (b"12345", None, b"12")
+    kept.put("d", b"more than all together")
+    assert kept.get("d") is None
