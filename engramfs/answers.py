@@ -63,11 +63,6 @@ class Kept(Generic[Key, Value]):
             while len(self._values) > self._most or self._weight > self._most_weight:
                 self._forget(next(iter(self._values)))
 
-    def drop(self, key: Key) -> None:
-        """Forget one value."""
-        with self._lock:
-            self._forget(key)
-
     def _forget(self, key: Key) -> None:
         held = self._values.pop(key, None)
         if held is not None:

@@ -112,8 +112,6 @@ def test_answers_are_forgotten_by_age_and_number() -> None:
     assert kept.get("a") == 1
     kept.put("c", 3)
     assert (kept.get("a"), kept.get("b"), kept.get("c")) == (1, None, 3)
-    kept.drop("a")
-    assert kept.get("a") is None
 
 
 def test_reading_renews_where_asked() -> None:
