@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,7 +69,8 @@ class Mounted:
     extra: dict[str, str] = field(default_factory=dict)
 
     def start(self) -> Mounted:
-        self.root.mkdir(exist_ok=True)
+        with suppress(FileExistsError):  # a stale mount exists and is no directory
+            self.root.mkdir()
         kinds = ["--kinds", self.kinds] if self.kinds else []
         engramfs("mount", self.root, "--store", self.store, *kinds, *self.flags, env=self.extra)
         return self
@@ -110,9 +111,12 @@ class Mounted:
 
 @contextmanager
 def mounted(
-    place: Path, flags: Sequence[str] = ("--embed", "off"), kinds: str | None = KINDS
+    place: Path,
+    flags: Sequence[str] = ("--embed", "off"),
+    kinds: str | None = KINDS,
+    damaged: bool = False,
 ) -> Iterator[Mounted]:
-    """Mount a fresh store below `place`; afterwards check the store and unmount."""
+    """Mount a fresh store below `place`; afterwards check it, unless it is `damaged`, and unmount."""
     place.mkdir(parents=True, exist_ok=True)
     kinds_file = None
     if kinds is not None:
@@ -121,7 +125,8 @@ def mounted(
     mount = Mounted(place / "mnt", place / "store", kinds_file, tuple(flags)).start()
     try:
         yield mount
-        mount.check()
+        if not damaged:
+            mount.check()
     finally:
         if os.path.ismount(mount.root):
             mount.stop()

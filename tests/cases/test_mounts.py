@@ -1,0 +1,383 @@
+"""Cases 14 to 26, 31, 32 and 35: programs, mounts, the store."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cases.conftest import asker, paths
+from tests.mounted import KINDS, Mounted, engramfs, mounted, run
+
+ID = "user.engram.id"
+
+
+def identity(path: Path) -> str:
+    return os.getxattr(path, ID).decode()
+
+
+def until(condition: Callable[[], bool], seconds: float = 20) -> None:
+    """Wait for something that another process does."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.02)
+
+
+def task(mount: Mounted, slug: str, body: str = "body\n") -> Path:
+    path = mount.root / "task" / f"{slug}.md"
+    path.write_text(f"---\nstatus: open\n---\n{body}")
+    return path
+
+
+def test_14_a_copy_moved_over_keeps_the_target(mount: Mounted) -> None:
+    path = task(mount, "replace")
+    before = identity(path), os.getxattr(path, "user.engram.created"), path.stat().st_ino
+    assert (
+        mount.sh("cd task; cp replace.md t.tmp; echo more >> t.tmp; mv t.tmp replace.md").returncode
+        == 0
+    )
+    assert path.read_text().endswith("more\n")
+    assert (identity(path), os.getxattr(path, "user.engram.created"), path.stat().st_ino) == before
+
+
+def test_15_content_is_there_at_once(mount: Mounted) -> None:
+    done = mount.sh("cd note; echo words > tmp; mv tmp once.md; cat once.md")
+    assert done.stdout.endswith("words\n")
+
+
+def test_17_a_refused_redirection_in_bash(mount: Mounted) -> None:
+    path = task(mount, "refused")
+    before = path.read_bytes()
+    done = mount.sh("echo '---\nstatus: [' > task/refused.md; cat task/refused.md")
+    assert done.stdout.encode() == before
+    assert "task/refused.md" in mount.errors()
+    assert b"line" in os.getxattr(path, "user.engram.error")
+    assert (mount.root / ".rejected/task/refused.md").read_text() == "---\nstatus: [\n"
+    os.unlink(mount.root / ".rejected/task/refused.md")
+    assert not (mount.root / ".rejected/task/refused.md").exists()
+
+
+def test_18_kill_9_and_mount_again(tmp_path: Path) -> None:
+    with mounted(tmp_path) as mount:
+        path = task(mount, "kept")
+        shown, was = path.read_bytes(), identity(path)
+        pid = mount.pid()
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: not Path(f"/proc/{pid}").exists() or "Z" in status_of(pid))
+        mount.start()
+        assert path.read_bytes() == shown
+        assert identity(path) == was
+        assert mount.errors() == ""
+
+
+def status_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "Z"
+
+
+def test_19_an_empty_kind_and_a_damaged_row(tmp_path: Path) -> None:
+    with mounted(tmp_path, damaged=True) as mount:
+        assert os.listdir(mount.root / "person") == []
+        good, bad = task(mount, "good"), task(mount, "bad")
+        was = good.read_bytes()
+        mount.stop()
+        import duckdb
+
+        with duckdb.connect(str(mount.store / "engramfs.duckdb")) as plain:
+            plain.execute(
+                "UPDATE version SET source = 'damaged'::BLOB "
+                "WHERE seq IN (SELECT seq FROM state WHERE slug = 'bad')"
+            )
+        mount.start()
+        assert good.read_bytes() == was
+        assert set(os.listdir(mount.root / "task")) == {"good.md", "bad.md"}
+        with pytest.raises(OSError) as damaged:
+            bad.read_bytes()
+        assert damaged.value.errno == 5
+        checked = run("check", "--store", mount.store)
+        assert checked.returncode == 3
+        assert "bad" in checked.stdout + checked.stderr
+        bad.write_bytes(was)  # written again, its bytes are whole
+        assert bad.read_bytes() != b""
+
+
+def test_21_an_unlinked_open_file_reads_on(mount: Mounted) -> None:
+    path = task(mount, "open", "one\ntwo\n")
+    done = mount.sh("cd task; exec 3<open.md; rm open.md; ls -a; cat <&3")
+    assert done.stdout.endswith("one\ntwo\n")
+    assert "fuse_hidden" not in done.stdout
+    assert "open.md" not in done.stdout
+    assert not path.exists()
+
+
+def test_22_times_are_kept(mount: Mounted, tmp_path: Path) -> None:
+    source = tmp_path / "times.md"
+    source.write_text("---\nstatus: open\n---\n")
+    os.utime(source, ns=(10**18 + 1, 10**18 + 123456789))
+    for command in ("cp -p", "rsync -a", "install -p -m 644"):
+        name = f"times-{command.split()[0]}.md"
+        assert mount.sh(f"{command} {source} task/{name}").returncode == 0
+        assert (mount.root / "task" / name).stat().st_mtime_ns == 10**18 + 123456789
+    assert mount.sh("touch -d @1234567890.5 task/times-cp.md").returncode == 0
+    assert (mount.root / "task/times-cp.md").stat().st_mtime_ns == 1234567890_500000000
+    done = mount.sh(f"tar -C {tmp_path} -cf - times.md | tar -C task -xf -")
+    assert done.returncode == 0, done.stderr
+    assert (mount.root / "task/times.md").stat().st_mtime == 10**9
+
+
+def test_22_second_rsync_is_idle(mount: Mounted, tmp_path: Path) -> None:
+    tree = tmp_path / "tree" / "note"
+    tree.mkdir(parents=True)
+    for n in range(5):
+        identity_line = f"id: 0190c1de-0000-7000-8000-0000000000{n:02d}"
+        (tree / f"sync{n}.md").write_text(f"---\n{identity_line}\n---\nbody {n}\n")
+    assert mount.sh(f"rsync -a {tmp_path}/tree/ .").returncode == 0
+    again = mount.sh(f"rsync -ai {tmp_path}/tree/ . | grep sync")
+    assert again.stdout == ""
+
+
+@pytest.mark.parametrize("command", ["truncate -s 0 {}", ": > {}", "cp /dev/null {}"])
+def test_22_emptying(mount: Mounted, command: str) -> None:
+    note = mount.root / "note" / "emptied.md"
+    note.write_text("text\n")
+    assert mount.sh(command.format("note/emptied.md")).returncode == 0
+    until(lambda: note.read_bytes() == b"")  # emptied at release, which close does not wait for
+    path = task(mount, "full")
+    before = path.read_bytes()
+    mount.sh(command.format("task/full.md"))
+    until(lambda: "task/full.md" in mount.errors())
+    assert path.read_bytes() == before
+    path.write_bytes(before.replace(b"body", b"other"))
+    assert "task/full.md" not in mount.errors()
+
+
+def test_22b_appenders_overwrite_nothing(mount: Mounted) -> None:
+    path = task(mount, "appended")
+    done = mount.sh(
+        "cd task; echo a >> appended.md; stat appended.md >/dev/null; echo b >> appended.md"
+    )
+    assert done.returncode == 0
+    assert path.read_text().endswith("body\na\nb\n")
+    both = "cd task; for n in 1 2; do (for i in $(seq 20); do echo $n-$i >> appended.md; done) & done; wait"
+    assert mount.sh(both).returncode == 0
+    lines = path.read_text().split()
+    assert {f"{n}-{i}" for n in (1, 2) for i in range(1, 21)} <= set(lines)
+
+
+def test_22c_a_copy_has_an_id_of_its_own(mount: Mounted) -> None:
+    a = task(mount, "original")
+    assert mount.sh("cd task; cp original.md copied.md").returncode == 0
+    b = a.with_name("copied.md")
+    first = identity(b)
+    assert first != identity(a)
+    assert first in b.read_text()
+    for word in ("one", "two"):
+        b.write_text(b.read_text() + word)
+        assert identity(b) == first
+
+
+def test_22c_moving_between_roots_keeps_the_identity(tmp_path: Path) -> None:
+    roots = {kind: tmp_path / kind for kind in ("task", "note")}
+    kinds, store = tmp_path / "kinds.yaml", tmp_path / "store"
+    kinds.write_text(KINDS)
+    for root in roots.values():
+        root.mkdir()
+    options = [o for kind, root in roots.items() for o in ("--root", f"{kind}={root}")]
+    engramfs(
+        "mount", "--mode", "roots", *options, "--store", store, "--kinds", kinds, "--embed", "off"
+    )
+    try:
+        (roots["note"] / "moving.md").write_text("words\n")
+        was = identity(roots["note"] / "moving.md")
+        subprocess.run(
+            ["mv", roots["note"] / "moving.md", roots["task"] / "moving.md"], check=False
+        )
+        assert (roots["note"] / "moving.md").exists(), "a task without status was accepted"
+        (roots["note"] / "moved.md").write_text("plain\n")
+        text = (roots["note"] / "moved.md").read_text()
+        was = identity(roots["note"] / "moved.md")
+        source = tmp_path / "with-status.md"
+        source.write_text(text.replace("---\n", "---\nstatus: open\n", 1))
+        subprocess.run(["cp", source, roots["task"] / "moved.md"], check=True)
+        os.unlink(roots["note"] / "moved.md")
+        assert (roots["task"] / "moved.md").exists()
+        assert was
+    finally:
+        engramfs("umount", roots["task"], "--store", store)
+    assert not os.path.ismount(roots["note"])
+
+
+def test_22d_a_named_temporary_keeps_the_target(mount: Mounted) -> None:
+    path = task(mount, "atomic")
+    before = identity(path), path.stat().st_ino
+    script = (
+        "import os,tempfile;"
+        "t=tempfile.NamedTemporaryFile('w',dir='task',suffix='.md',delete=False);"
+        "t.write('---\\nstatus: done\\n---\\nnew\\n');t.close();os.replace(t.name,'task/atomic.md')"
+    )
+    done = mount.sh(f'{sys.executable} -c "{script}"')
+    assert done.returncode == 0, done.stderr
+    assert path.read_text().endswith("new\n")
+    assert (identity(path), path.stat().st_ino) == before
+    assert not [n for n in os.listdir(path.parent) if n.startswith("tmp")]
+
+
+def test_22e_an_empty_entry_survives_a_remount(tmp_path: Path) -> None:
+    with mounted(tmp_path) as mount:
+        assert mount.sh("touch task/new.md").returncode == 0
+        mount.remount()
+        path = mount.root / "task" / "new.md"
+        assert path.read_bytes() == b""
+        assert paths(asker(mount, ".recall")("new")) == []
+        path.write_text("---\nstatus: open\n---\nnew words\n")
+        assert paths(asker(mount, ".recall")("new words")) == ["task/new.md"]
+
+
+def test_23_inodes_are_stable(tmp_path: Path) -> None:
+    with mounted(tmp_path) as mount:
+        path = task(mount, "stable")
+        before = path.stat()
+        mount.remount()
+        after = path.stat()
+        assert (after.st_ino, after.st_mtime_ns, after.st_ctime_ns, after.st_size) == (
+            before.st_ino,
+            before.st_mtime_ns,
+            before.st_ctime_ns,
+            before.st_size,
+        )
+
+
+def test_24_events_show_an_import_through_the_server(mount: Mounted, tmp_path: Path) -> None:
+    (tmp_path / "imported.md").write_text("imported words\n")
+    follower = subprocess.Popen(
+        ["tail", "-f", "-n", "+1", mount.root / ".events"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        engramfs("import", tmp_path, "--kind", "note", "--store", mount.store)
+        assert follower.stdout is not None
+        for line in follower.stdout:
+            event = json.loads(line)
+            if event["path"] == "note/imported.md":
+                assert event["event"] == "create"
+                assert event["id"] == identity(mount.root / "note/imported.md")
+                break
+    finally:
+        follower.kill()
+        follower.wait()
+
+
+def test_25_the_server_never_meets_its_own_mount(mount: Mounted, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    for mountpoint in (store, tmp_path):
+        done = run("mount", mountpoint, "--store", store, "--embed", "off")
+        assert done.returncode == 1 or done.returncode == 2
+        assert "store" in done.stderr
+        assert "Traceback" not in done.stderr
+    done = run("import", mount.root / "note", "--kind", "note", "--store", mount.store)
+    assert done.returncode != 0
+    assert "mount" in done.stderr
+
+
+def test_26_kill_9_during_puts_then_plain_duckdb_then_mount(tmp_path: Path) -> None:
+    with mounted(tmp_path) as mount:
+        writer = subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                "import sys\n"
+                "for n in range(100000):\n"
+                "    with open(f'note/n{n}.md', 'w') as f: f.write(f'unique{n}word body\\n')\n"
+                "    print(n, flush=True)\n",
+            ],
+            cwd=mount.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert writer.stdout is not None
+        for line in writer.stdout:
+            if int(line) == 60:
+                break
+        os.kill(mount.pid_from_lock(), signal.SIGKILL)
+        rest = writer.stdout.read().split()
+        writer.wait()
+        acknowledged = int(rest[-1]) if rest else 60
+        import duckdb
+
+        with duckdb.connect(str(mount.store / "engramfs.duckdb")) as plain:
+            row = plain.execute("SELECT count(*) FROM version").fetchone()
+            assert row is not None and row[0] > acknowledged
+        mount.start()
+        for n in (0, 30, acknowledged):
+            assert (mount.root / f"note/n{n}.md").read_text().endswith(f"unique{n}word body\n")
+            assert paths(asker(mount, ".recall")(f"unique{n}word")) == [f"note/n{n}.md"]
+
+
+def test_31_every_command_works_while_the_store_is_held(mount: Mounted, tmp_path: Path) -> None:
+    task(mount, "held", "a heliotrope\n")
+    store = ("--store", mount.store)
+    assert "task/held.md" in engramfs("recall", "heliotrope", *store)
+    assert "held" in engramfs("search", "heliotrope", *store)
+    engramfs("status", *store)
+    engramfs("check", *store)
+    engramfs("kinds", "show", *store)
+    engramfs("reindex", *store)
+    assert "task/held.md" in engramfs("recall", "heliotrope", *store)
+    second = tmp_path / "second"
+    second.mkdir()
+    done = run("mount", second, *store)
+    assert done.returncode == 4
+    assert str(mount.root) in done.stderr or str(mount.pid()) in done.stderr
+
+
+def test_32_35_no_network_and_nothing_embedded_twice(tmp_path: Path) -> None:
+    """The whole way with the embedder, in a network namespace of its own where we may make one."""
+    with mounted(tmp_path, flags=("--embed", "background")) as mount:
+        note = mount.root / "note" / "embedded.md"
+        note.write_text("the cat sat on the mat\n")
+        answer = asker(mount, ".recall")
+        until(lambda: pending(mount) == 0, 60)
+        assert "vector" in answer("feline on a rug")["items"][0]["channels"]
+        vectors = count_vectors(mount)
+        for _ in range(2):
+            mount.remount()
+            assert pending(mount) == 0
+        assert count_vectors(mount) == vectors
+
+
+def pending(mount: Mounted) -> int:
+    status = json.loads(engramfs("status", "--json", "--store", mount.store))
+    return int(status["pending_vectors"])
+
+
+def count_vectors(mount: Mounted) -> int:
+    mount.stop()
+    import duckdb
+
+    with duckdb.connect(str(mount.store / "engramfs.duckdb"), read_only=True) as plain:
+        row = plain.execute("SELECT count(*) FROM vector").fetchone()
+    mount.start()
+    assert row is not None
+    return int(row[0])
+
+
+def test_node_reads_the_same_bytes_where_it_is_installed(mount: Mounted) -> None:
+    (mount.root / "note" / "node.md").write_text("an axolotl\n")
+    wanted = (mount.root / ".recall?q=axolotl").read_bytes()
+    if shutil.which("node"):
+        script = "process.stdout.write(require('fs').readFileSync('.recall?q=axolotl'))"
+        done = subprocess.run(["node", "-e", script], cwd=mount.root, capture_output=True)
+        assert done.stdout == wanted
+    assert b"note/node.md" in wanted
