@@ -78,8 +78,10 @@ class Mounted:
     def stop(self) -> None:
         engramfs("umount", self.root, "--store", self.store)
 
-    def remount(self) -> None:
+    def remount(self, **environment: str) -> None:
+        """Stop and start, with settings from the environment if any."""
         self.stop()
+        self.extra = environment
         self.start()
 
     def pid(self) -> int:
@@ -116,7 +118,7 @@ def mounted(
     kinds: str | None = KINDS,
     damaged: bool = False,
 ) -> Iterator[Mounted]:
-    """Mount a fresh store below `place`; afterwards check it, unless it is `damaged`, and unmount."""
+    """Mount a fresh store below `place`; afterwards check it, unless `damaged`, and unmount."""
     place.mkdir(parents=True, exist_ok=True)
     kinds_file = None
     if kinds is not None:

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from engine.model import Draft
 
-FUNCTION_WORDS = (
-    "the of and to a in is that for it as was with be by on not he his but at are this have from or "
-    "had an they which one you were all her she there would their we him been has when who will no "
-    "more if out so up said what its about than into them can only other time new some could these"
-).split()
+FUNCTION_WORDS = """
+the of and to a in is that for it as was with be by on not he his but at are this have
+from or had an they which one you were all her she there would their we him been has
+when who will no more if out so up said what its about than into them can only other
+time new some could these
+""".split()
 SYLLABLES = [c + v + e for c in "bcdfghklmnprstvz" for v in "aeiou" for e in ("", "n", "r", "s")]
 VOCABULARY = 50_000
 SECTIONS = 5

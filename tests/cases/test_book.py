@@ -36,7 +36,7 @@ RUST = {
     "propagating errors with the question mark operator": "ch09-02-recoverable-errors-with-result",
     "lifetime elision rules": "ch10-03-lifetime-syntax",
     "closures capture their environment move keyword": "ch13-01-closures",
-    "publish a crate to the registry with documentation comments": "ch14-02-publishing-to-crates-io",
+    "publish a crate with documentation comments": "ch14-02-publishing-to-crates-io",
     "preventing reference cycles with weak pointers": "ch15-06-reference-cycles",
 }
 OWN = {

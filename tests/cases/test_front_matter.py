@@ -36,7 +36,10 @@ def test_01_scalars_stay_as_written(mount: Mounted) -> None:
 
 def test_02_an_unmodified_save_has_zero_diff(mount: Mounted) -> None:
     file = mount.root / "note" / "order.md"
-    text = "---\nzip: z\ntopic: alpha # why\n# a comment line\nsleep: 'quoted'\nver: >\n  folded\n  block\n---\nbody"
+    text = (
+        "---\nzip: z\ntopic: alpha # why\n# a comment line\nsleep: 'quoted'\n"
+        "ver: >\n  folded\n  block\n---\nbody"
+    )
     file.write_text(text)
     shown = file.read_bytes()
     assert written(shown).decode() == text

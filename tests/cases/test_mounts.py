@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from watchdog.events import FileSystemEventHandler
+from watchdog.observers import Observer
 
 from tests.cases.conftest import asker, paths
 from tests.mounted import KINDS, Mounted, engramfs, mounted, run
@@ -169,7 +171,8 @@ def test_22b_appenders_overwrite_nothing(mount: Mounted) -> None:
     )
     assert done.returncode == 0
     assert path.read_text().endswith("body\na\nb\n")
-    both = "cd task; for n in 1 2; do (for i in $(seq 20); do echo $n-$i >> appended.md; done) & done; wait"
+    append = "for i in $(seq 20); do echo $n-$i >> appended.md; done"
+    both = f"cd task; for n in 1 2; do ({append}) & done; wait"
     assert mount.sh(both).returncode == 0
     lines = path.read_text().split()
     assert {f"{n}-{i}" for n in (1, 2) for i in range(1, 21)} <= set(lines)
@@ -188,34 +191,48 @@ def test_22c_a_copy_has_an_id_of_its_own(mount: Mounted) -> None:
 
 
 def test_22c_moving_between_roots_keeps_the_identity(tmp_path: Path) -> None:
-    roots = {kind: tmp_path / kind for kind in ("task", "note")}
+    roots = {kind: tmp_path / kind for kind in ("task", "note", "person")}
     kinds, store = tmp_path / "kinds.yaml", tmp_path / "store"
     kinds.write_text(KINDS)
     for root in roots.values():
         root.mkdir()
     options = [o for kind, root in roots.items() for o in ("--root", f"{kind}={root}")]
-    engramfs(
-        "mount", "--mode", "roots", *options, "--store", store, "--kinds", kinds, "--embed", "off"
-    )
+    where = ("--store", store, "--kinds", kinds, "--embed", "off")
+    engramfs("mount", "--mode", "roots", *options, *where)
     try:
-        (roots["note"] / "moving.md").write_text("words\n")
-        was = identity(roots["note"] / "moving.md")
-        subprocess.run(
-            ["mv", roots["note"] / "moving.md", roots["task"] / "moving.md"], check=False
-        )
-        assert (roots["note"] / "moving.md").exists(), "a task without status was accepted"
-        (roots["note"] / "moved.md").write_text("plain\n")
-        text = (roots["note"] / "moved.md").read_text()
-        was = identity(roots["note"] / "moved.md")
-        source = tmp_path / "with-status.md"
-        source.write_text(text.replace("---\n", "---\nstatus: open\n", 1))
-        subprocess.run(["cp", source, roots["task"] / "moved.md"], check=True)
-        os.unlink(roots["note"] / "moved.md")
-        assert (roots["task"] / "moved.md").exists()
-        assert was
+        source = roots["note"] / "moving.md"
+        source.write_text("words\n")
+        was = identity(source), os.getxattr(source, "user.engram.created")
+        done = subprocess.run(["mv", source, roots["task"]], capture_output=True, check=False)
+        assert done.returncode != 0, "a task without a status was accepted"
+        assert identity(source) == was[0]
+        subprocess.run(["mv", source, roots["person"]], check=True)
+        moved = roots["person"] / "moving.md"
+        assert not source.exists()
+        assert moved.read_text().endswith("words\n")
+        assert (identity(moved), os.getxattr(moved, "user.engram.created")) == was
     finally:
         engramfs("umount", roots["task"], "--store", store)
     assert not os.path.ismount(roots["note"])
+    engramfs("check", "--store", store)
+
+
+def test_22c_rsync_delete_after_of_a_renamed_file(tmp_path: Path) -> None:
+    """The copy under the new name takes over once the grace time of the old one has passed."""
+    with mounted(tmp_path) as mount:
+        mount.remount(ENGRAMFS_GRACE_NS=str(2 * 10**9))
+        old = mount.root / "note" / "old.md"
+        old.write_text("words\n")
+        was = identity(old), os.getxattr(old, "user.engram.created")
+        tree = tmp_path / "tree"
+        tree.mkdir()
+        assert mount.sh(f"cp -p note/old.md {tree}/new.md").returncode == 0
+        assert mount.sh(f"rsync -a --delete-after {tree}/ note/").returncode == 0
+        assert os.listdir(mount.root / "note") == ["new.md"]
+        new = mount.root / "note" / "new.md"
+        until(lambda: identity(new) == was[0])
+        assert os.getxattr(new, "user.engram.created") == was[1]
+        assert was[0] in new.read_text()
 
 
 def test_22d_a_named_temporary_keeps_the_target(mount: Mounted) -> None:
@@ -256,10 +273,17 @@ def test_23_inodes_are_stable(tmp_path: Path) -> None:
             before.st_ctime_ns,
             before.st_size,
         )
+        tree = tmp_path / "copy"
+        assert mount.sh(f"rsync -a note task {tree}/").returncode == 0
+        for _ in range(2):
+            assert mount.sh(f"rsync -ani note task {tree}/").stdout == ""
 
 
 def test_24_events_show_an_import_through_the_server(mount: Mounted, tmp_path: Path) -> None:
     (tmp_path / "imported.md").write_text("imported words\n")
+    observer = Observer()  # inotify sees what clients do, and must not disturb
+    observer.schedule(FileSystemEventHandler(), str(mount.root), recursive=True)
+    observer.start()
     follower = subprocess.Popen(
         ["tail", "-f", "-n", "+1", mount.root / ".events"], stdout=subprocess.PIPE, text=True
     )
@@ -275,6 +299,8 @@ def test_24_events_show_an_import_through_the_server(mount: Mounted, tmp_path: P
     finally:
         follower.kill()
         follower.wait()
+        observer.stop()
+        observer.join()
 
 
 def test_25_the_server_never_meets_its_own_mount(mount: Mounted, tmp_path: Path) -> None:

@@ -96,8 +96,10 @@ def test_20_every_tool_reads_the_same_bytes(mount: Mounted) -> None:
     name = ".recall?q=quokka"
     done = mount.sh(
         f'f=\'{name}\'; cat "$f" | sha256sum; cp "$f" "$T" && sha256sum < "$T";'
-        'python3 -c \'import sys;sys.stdout.buffer.write(open(sys.argv[1],"rb").read())\' "$f" | sha256sum;'
-        'grep "" "$f" | sha256sum; head -c 100000 "$f" | sha256sum; dd if="$f" status=none | sha256sum;',
+        "python3 -c 'import sys; "
+        'sys.stdout.buffer.write(open(sys.argv[1], "rb").read())\' "$f" | sha256sum;'
+        'grep "" "$f" | sha256sum; head -c 100000 "$f" | sha256sum;'
+        'dd if="$f" status=none | sha256sum;',
         T=str(mount.root.parent / "copy"),
     )
     assert done.returncode == 0, done.stderr

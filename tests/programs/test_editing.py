@@ -37,7 +37,7 @@ PY"""
 
 @dataclass(frozen=True)
 class Program:
-    """How a program writes: the scripts see $F (the file), $SRC (a file with the new bytes), $OLD and $NEW."""
+    """How a program writes: its scripts see $F, $SRC (a file with the new bytes), $OLD, $NEW."""
 
     name: str
     edit: str
