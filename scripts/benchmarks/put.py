@@ -1,8 +1,8 @@
 """What a save costs beside a one-row DuckDB commit on the same disk, in one run.
 
 Two stores, of 1,000 engrams and of 100,000 parts, embedding off. Measured is `close` of a 2 KB
-engram through the mount (editing, and creating), and the Put alone without a mount. `--parts N` sets the
-size of the large store.
+engram through the mount (editing, and creating), and the Put alone without a mount. `--parts N`
+sets the size of the large store.
 """
 
 from __future__ import annotations

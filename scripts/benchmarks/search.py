@@ -1,8 +1,8 @@
 """A lexical query beside the FTS extension's own `match_bm25`, results compared id by id.
 
 100,000 parts (`--parts N`), 200 questions of 2 to 8 terms drawn by frequency and 50 natural ones
-with stop words. Both rank the same terms over the same documents; the first 50 of every answer must be
-the same documents with the same scores within 1e-9.
+with stop words. Both rank the same terms over the same documents; the first 50 of every answer
+must be the same documents with the same scores within 1e-9.
 """
 
 from __future__ import annotations
