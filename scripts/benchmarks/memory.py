@@ -1,7 +1,8 @@
 """Memory of a server: PSS 10 s after an answered recall, 10,000 engrams with all their vectors.
 
-The vectors are made at random under the bundled model's name, as embedding 20,000 parts would take
-a quarter of an hour; their number and size are the real ones, and the question is embedded for real.
+The vectors are made at random under the bundled model's name, as embedding 20,000 parts would
+take a quarter of an hour; their number and size are the real ones, and the question is embedded
+for real.
 """
 
 from __future__ import annotations
