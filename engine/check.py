@@ -15,6 +15,8 @@ import numpy as np
 from engine.embedding import prepared_again
 from engine.entries import is_live, place_of
 from engine.errors import EngineError, Problem, StoreCorrupt
+from engine.linking import After
+from engine.links import resolve
 from engine.model import Entry, Link
 from engine.state import State
 from engine.store import contents, edges, places, vectors, versions
@@ -30,9 +32,11 @@ _UNIT = 1e-3  # how far the length of a vector may be from 1
 def check(state: State) -> tuple[Problem, ...]:
     """Every disagreement found; empty for a sound store. Holds the writer lock."""
     with state.store.lock:
+        unreadable: dict[int, str] = {}
         with state.store.cursor() as cursor:
-            rows = versions.load_current(cursor)
+            rows = versions.load_current(cursor, unreadable)
         return (
+            *(Problem(reason, key="store", hint=_RESTORE) for reason in unreadable.values()),
             *_rows(state, rows),
             *_paths(state),
             *_bytes(state),
@@ -61,8 +65,6 @@ def _rows(state: State, rows: list[Version]) -> Iterator[Problem]:
                 f"the entry of {_name(known)} is not what its row says", key="store",
                 hint="open the store again",
             )
-    for reason in state.damaged.values():
-        yield Problem(reason, key="store", hint=_RESTORE)
 
 
 def _paths(state: State) -> Iterator[Problem]:
@@ -143,6 +145,14 @@ def _written_edges(state: State, entry: Entry, links: tuple[Link, ...]) -> Itera
         yield Problem(
             f"{_name(entry)} has edges that its text does not express", key="edges", hint=_REINDEX
         )
+    after = After(state)
+    for link in links:
+        key = (link.relation, link.target, link.heading, link.origin)
+        if key not in rows and resolve(link, entry, after) != entry.no:
+            yield Problem(
+                f"{_name(entry)} lacks the edge of its link to `{link.target}`",
+                key="edges", hint=_REINDEX,
+            )
 
 
 def _documents(state: State, rows: list[Version]) -> Iterator[Problem]:

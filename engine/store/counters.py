@@ -34,7 +34,8 @@ class Counters:
         An engram's present row has the highest documents that it ever had.
         """
         row = cursor.execute(
-            "SELECT max(seq), max(engram), max(first_doc + parts) FROM state "
+            "SELECT (SELECT max(seq) FROM version), (SELECT max(engram) FROM version), "
+            "max(first_doc + parts) FROM state "
             "WHERE seq IN (SELECT max(seq) FROM version GROUP BY engram)"
         ).fetchone()
         seq, engram, doc = row if row is not None else (None, None, None)

@@ -73,7 +73,9 @@ def test_a_rename_to_another_kind_is_judged_by_it_first() -> None:
         desk.engine.rename(HERE, person.id, "deal", "ann")
     assert desk.at("ann", "person") == person and desk.at("ann", "deal") is None
     old = desk.put("acme", "---\nstage: open\n---\n", kind="deal").entry
-    desk.engine.apply_kinds(KINDS.replace("stage:", "due: {type: datetime, required: true}\n      stage:"))
+    desk.engine.apply_kinds(
+        KINDS.replace("stage:", "due: {type: datetime, required: true}\n      stage:")
+    )
     assert desk.engine.rename(HERE, old.id, "deal", "acme2").entry.id == old.id
     with pytest.raises(Invalid):
         desk.put("acme2", "---\nstage: won\n---\n", kind="deal")
@@ -152,8 +154,13 @@ def test_refusals_are_kept_told_once_and_cleared_by_a_change(tmp_path: Path) -> 
 
     def refuse(source: bytes | None, message: str = "wrong", event: str = "refused") -> None:
         desk.engine.refuse(
-            HERE, kind="note", slug="x", path="note/x.md", event=event,
-            problems=[Problem(message, 3, "key", "hint")], source=source,
+            HERE,
+            kind="note",
+            slug="x",
+            path="note/x.md",
+            event=event,
+            problems=[Problem(message, 3, "key", "hint")],
+            source=source,
         )
 
     refuse(b"bad 1")
@@ -167,7 +174,8 @@ def test_refusals_are_kept_told_once_and_cleared_by_a_change(tmp_path: Path) -> 
     ] * 3
     rejected = desk.engine.rejected(HERE)
     assert [(one.name, one.rank, desk.engine.rejected_source(one)) for one in rejected] == [
-        ("x", 0, b"bad 1"), ("x", 1, b"bad 2"),
+        ("x", 0, b"bad 1"),
+        ("x", 1, b"bad 2"),
     ]
     for number in range(12):
         refuse(b"many %d" % number)
@@ -274,7 +282,9 @@ def test_a_failing_listener_stops_neither_commits_nor_others(desk: Desk) -> None
 
 def test_opening_ten_thousand_engrams_is_quick(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
-    drafts = [Draft("note", f"n{at}", b"# Note %d\n\nsome text here\n" % at) for at in range(10_000)]
+    drafts = [
+        Draft("note", f"n{at}", b"# Note %d\n\nsome text here\n" % at) for at in range(10_000)
+    ]
     desk.engine.put_many(HERE, drafts)
     started = time.perf_counter()
     desk.reopen()
@@ -322,8 +332,13 @@ def test_a_kill_loses_no_acknowledged_write_and_leaves_no_half(tmp_path: Path) -
 def test_notices_of_the_store_outlive_their_numbers(desk: Desk) -> None:
     for number in range(1_005):
         desk.engine.refuse(
-            HERE, kind="note", slug=f"x{number}", path=f"note/x{number}.md", event="refused",
-            problems=[Problem("wrong")], source=None,
+            HERE,
+            kind="note",
+            slug=f"x{number}",
+            path=f"note/x{number}.md",
+            event="refused",
+            problems=[Problem("wrong")],
+            source=None,
         )
     notices = desk.engine.notices(HERE)
     assert len(notices) == 1_000 and notices[0].slug == "x1004"

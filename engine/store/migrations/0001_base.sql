@@ -52,7 +52,8 @@ CREATE TABLE settled (
     seq BIGINT NOT NULL          -- version.seq
 );
 
--- The same rows with a column for each field, for people and for maintenance.
+-- The same rows with a column for each field, for people and for maintenance. A row whose state
+-- cannot be read is not among them (CASE, because conditions may be tried in any order).
 CREATE VIEW state AS SELECT
     seq,
     engram,
@@ -82,7 +83,9 @@ CREATE VIEW state AS SELECT
     state->>'sha256'                        AS sha256,      -- of the source, hexadecimal
     CAST(state->>'first_doc' AS BIGINT)     AS first_doc,   -- the parts are documents first_doc … first_doc + n - 1
     octet_length(documents) // 20           AS parts        -- their number n
-FROM version;
+FROM (
+    SELECT seq, engram, documents, CASE WHEN json_valid(state) THEN state END AS state FROM version
+) WHERE state IS NOT NULL;
 
 -- The vocabulary of folded documents; append-only.
 CREATE TABLE term (
