@@ -118,6 +118,7 @@ class Commits:
         if file.plain is not None:
             os.ftruncate(file.plain, len(snapshot.data))
             os.pwrite(file.plain, snapshot.data, 0)
+            set_attributes(file.plain, handle.kept_mode, handle.kept_mtime_ns)
         elif snapshot.data:
             self._refusals.late_write(file.address, snapshot.data)
         handle.committed(snapshot, None)
@@ -311,6 +312,14 @@ class Commits:
             source = ground.source(entry)[:size]
             source += bytes(size - len(source))
             self.write_path(address, source, caller, mtime_ns=ground.clock())
+
+
+def set_attributes(descriptor: int, mode: int | None, mtime_ns: int | None) -> None:
+    """chmod and utimens of a plain file that was an engram; None leaves a thing alone."""
+    if mode is not None:
+        os.fchmod(descriptor, mode)
+    if mtime_ns is not None:
+        os.utime(descriptor, ns=(mtime_ns, mtime_ns))
 
 
 class _Younger(Exception):

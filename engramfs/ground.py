@@ -12,6 +12,7 @@ from engine.model import Entry
 from engine.namespace import Scope
 from engine.slug import nfc
 from engramfs.address import EngramFile, KindDirectory, Layout, Misnamed, Plain, shown_path
+from engramfs.counted import CountedOverlay
 from engramfs.errors import FsError
 from engramfs.files import File, Files
 from engramfs.handles import Pinned, PlainHandle, Talk
@@ -57,7 +58,7 @@ class Ground:
     ) -> None:
         self.engine = engine
         self.scope = scope
-        self.overlay = overlay
+        self.overlay = CountedOverlay(overlay)
         self.control = control
         self.settings = settings
         self.clock = clock

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from contextlib import suppress
 from typing import NoReturn
 
 from engine.catalogue import Catalogue
@@ -19,8 +18,8 @@ from engramfs.address import Address, EngramFile, KindDirectory, Misnamed, Plain
 from engramfs.aliases import Alias, Aliases, hidden_name
 from engramfs.errors import FsError
 from engramfs.files import File
-from engramfs.ground import HIDDEN, Ground, not_there
-from engramfs.handles import Pinned, Talk
+from engramfs.ground import HIDDEN, Ground, OpenHandle, not_there
+from engramfs.handles import Pinned, PlainHandle, Talk
 from engramfs.inodes import ROOT
 from engramfs.ports import Attributes, Caller
 from engramfs.rejected import RejectedFiles
@@ -42,6 +41,7 @@ class Looking:
         self._answers: OrderedDict[str, tuple[bytes, int]] = OrderedDict()  # with its mtime
         self.talks: dict[str, list[Pinned | Talk]] = {}  # open control files by name
         self._mounted_ns = ground.clock()
+        self._directories: dict[str, tuple[int, int]] = {}  # changes of the overlay, mtime
 
     # -- addresses ---------------------------------------------------------
     def parse(self, path: str) -> Address:
@@ -185,6 +185,22 @@ class Looking:
             found = found._replace(mode=found.mode & ~0o777 | handle.kept_mode)
         return found
 
+    def fstat(self, held: OpenHandle, caller: Caller) -> Attributes | None:
+        """What fstat through a handle shows. None: what its name shows."""
+        if isinstance(held, PlainHandle):
+            return shape.of_plain(os.fstat(held.descriptor))
+        if isinstance(held, Talk):
+            return None
+        file = held.file
+        if file is None:
+            return held.fixed if isinstance(held, Pinned) else None
+        if file.plain is not None:
+            return shape.of_plain(os.fstat(file.plain))
+        if file.gone:
+            return self.handle(held, file.last)._replace(nlink=0)
+        entry = self._ground.entry(file.place)
+        return self.handle(held, entry) if held.shows(entry) else self.file(file, entry, caller)
+
     def _staged_look(
         self, file: File, entry: Entry | None, size: int, mtime_ns: int, ctime_ns: int
     ) -> Attributes:
@@ -237,13 +253,26 @@ class Looking:
         """Its mtime moves with its entries, the plain files among them included."""
         ground, settings = self._ground, self._ground.settings
         inode, mode, mtime_ns = ground.engine.directory(ground.scope, address.kind)
-        with suppress(FileNotFoundError):  # as long as no plain file was ever put there
-            mtime_ns = max(mtime_ns, ground.overlay.stat((address.directory,)).st_mtime_ns)
+        mtime_ns = max(mtime_ns, self._plain_mtime_ns(address.directory))
         if address.top:
             inode = ROOT
         return shape.of_directory(
             inode, mode & ~settings.umask, mtime_ns, settings.uid, settings.gid
         )
+
+    def _plain_mtime_ns(self, directory: str) -> int:
+        """When a plain file in a kind's directory came or went last; kept until one does again."""
+        overlay = self._ground.overlay
+        changes = overlay.changes
+        known = self._directories.get(directory)
+        if known is not None and known[0] == changes:
+            return known[1]
+        try:
+            found = overlay.stat((directory,)).st_mtime_ns
+        except FileNotFoundError:  # no plain file was ever put there
+            found = 0
+        self._directories[directory] = (changes, found)
+        return found
 
     def _root(self) -> Attributes:
         settings = self._ground.settings

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from engramfs.address import EngramFile, KindDirectory, Misnamed, Plain, Root, Special
 from engramfs.aliases import Alias, Aliases
-from engramfs.commits import Commits
+from engramfs.commits import Commits, set_attributes
 from engramfs.errors import FsError
 from engramfs.files import File, place_of
 from engramfs.ground import Ground, OpenHandle, not_there
@@ -210,6 +210,9 @@ class Metadata:
         own = self._pending_or_own(file, caller)
         if own is not None:
             own.keep(mode=mode, mtime_ns=mtime_ns)
+            return
+        if file.plain is not None:
+            set_attributes(file.plain, mode, mtime_ns)
             return
         if file.gone:
             return  # nobody can see them any more

@@ -164,8 +164,13 @@ class Opener:
         with ground.locks.hold(place):
             entry = ground.entry(place)
             file = ground.files.get(place)
-            pending = file is not None and file.pending and entry is None
-            if entry is not None or (pending and file is not None and not file.refused):
+            pending = file if file is not None and file.pending and entry is None else None
+            if pending is not None and pending.refused:
+                # Unlisted, so whoever creates it does not know that it is still being written.
+                pending.refused = False
+                handle = self._stage(address, None, flags | os.O_TRUNC, caller)
+                opened = Opened(ground.add(handle), True)
+            elif entry is not None or pending is not None:
                 if flags & os.O_EXCL:
                     raise FsError("EEXIST", f"{ground.path(address)} is there already")
                 if not flags & (os.O_ACCMODE | os.O_TRUNC):
@@ -173,8 +178,6 @@ class Opener:
                 else:
                     opened = Opened(ground.add(self._stage(address, entry, flags, caller)), True)
             else:
-                if file is not None:  # its bytes were refused, and somebody creates it anew
-                    ground.files.detach(file, None)
                 self._new_file(address, mode)
                 handle = self._stage(address, None, flags | os.O_TRUNC, caller)
                 opened = Opened(ground.add(handle), True)

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from engine.errors import EngineError
 from engramfs import alive as processes
-from engramfs import attributes as shape
 from engramfs import overlay as plain
 from engramfs.aliases import Alias, Aliases
 from engramfs.arriving import Arriving
@@ -115,7 +114,8 @@ class Tree:
         """ENOENT, ESTALE."""
         self._step()
         if handle is not None:
-            found = self._fstat(self._ground.handles.get(handle), caller)
+            held = self._ground.handles.get(handle)
+            found = None if held is None else self._looking.fstat(held, caller)
             if found is not None:
                 return found
         node = self._ground.inodes.node(inode)
@@ -360,19 +360,6 @@ class Tree:
     def _both(self, inode: int, handle: int | None) -> tuple[Node, OpenHandle | None]:
         held = None if handle is None else self._ground.handles.get(handle)
         return self._ground.inodes.node(inode), held
-
-    def _fstat(self, held: OpenHandle | None, caller: Caller) -> Attributes | None:
-        """What fstat through a handle shows; None: what its path shows."""
-        if isinstance(held, PlainHandle):
-            return shape.of_plain(os.fstat(held.descriptor))
-        if isinstance(held, Pinned | Staged) and held.file is not None:
-            file = held.file
-            entry = file.last if file.gone else self._ground.entry(file.place)
-            if held.shows(entry):
-                return self._looking.handle(held, entry)
-        if isinstance(held, Pinned) and held.fixed is not None:
-            return held.fixed
-        return None
 
     def _stage(self, held: Staged, data: bytes, offset: int, flags: int, caller: Caller) -> int:
         file = held.file
