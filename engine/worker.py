@@ -94,10 +94,14 @@ class Background:
         self._jobs.append(_Job(name, run, due, every_seconds, self._clock() + every_seconds))
 
     def committed(self) -> None:
-        """A commit was made: it is not quiet, and there may be something to embed."""
-        with self._changed:
-            self._last_commit = self._clock()
-            self._changed.notify_all()
+        """A commit was made: it is not quiet, and there may be something to embed.
+
+        Without embedding nobody is woken: that would cost each commit a switch of threads (0.3 ms).
+        """
+        self._last_commit = self._clock()
+        if self._embedding is not None:
+            with self._changed:
+                self._changed.notify_all()
 
     def model_used(self) -> None:
         """A question was embedded: the model is not idle."""

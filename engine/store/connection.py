@@ -212,8 +212,12 @@ class Store:
 
     def new_inode(self) -> int:
         """A new inode number, from 2, never handed out before."""
-        with self.lock, self.cursor() as cursor:
-            return self.counters.inode(cursor)
+        with self.lock:
+            ready = self.counters.ready_inode()
+            if ready is not None:
+                return ready
+            with self.cursor() as cursor:
+                return self.counters.inode(cursor)
 
     def load_extension(self, name: str) -> None:
         """Load `fts` or `vss` for the whole database."""

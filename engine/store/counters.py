@@ -69,6 +69,13 @@ class Counters:
         self._notice += 1
         return self._notice - 1
 
+    def ready_inode(self) -> int | None:
+        """A new inode number from the block at hand; None when that is used up."""
+        if self._inode == self._inode_end:
+            return None
+        self._inode += 1
+        return self._inode - 1
+
     def inode(self, cursor: Cursor) -> int:
         """A new inode number, from 2.
 

@@ -450,7 +450,7 @@ def test_inline_embedding_fails_the_put_with_nothing_stored() -> None:
 
 
 def test_writers_at_once_leave_one_engram_a_path(desk: Desk) -> None:
-    problems: list[BaseException] = []
+    problems: list[Exception] = []
 
     def write(number: int) -> None:
         try:
@@ -460,7 +460,7 @@ def test_writers_at_once_leave_one_engram_a_path(desk: Desk) -> None:
                     desk.engine.delete(HERE, entry.id)
         except NotFound:
             pass
-        except BaseException as error:
+        except Exception as error:
             problems.append(error)
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
