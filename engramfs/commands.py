@@ -19,7 +19,6 @@ from engramfs.wire import Failed, Message
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-
     from engine.model import Commit, Entry, Namespace
     from engine.namespace import Scope
 
@@ -153,12 +152,26 @@ def _reason(problem: Problem) -> str:
 def _kinds_show(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
     import yaml
 
-    from engine.catalogue import catalogue_to_rows
+    from engine.catalogue import Field, Kind, catalogue_to_rows, kind_to_json
 
-    specs = {name: json.loads(spec) for name, spec in catalogue_to_rows(host.engine.catalogue)}
+    rows = catalogue_to_rows(host.engine.catalogue)
+    specs: dict[str, Any] = {name: json.loads(spec) for name, spec in rows}
     rest = {name: value for name, value in specs.pop("", {}).items() if value}
+    plain = json.loads(kind_to_json(Kind("plain", fields={"field": Field("field")})))
+    usual = plain.pop("fields")["field"]
+    for name, spec in specs.items():
+        fields = {
+            key: {"type": field.pop("type"), **_unusual(field, usual)}
+            for key, field in spec.pop("fields", {}).items()
+        }
+        specs[name] = _unusual(spec, plain) | ({"fields": fields} if fields else {})
     shown = {"kinds": specs, **rest}
     return {"text": yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=100)}
+
+
+def _unusual(spec: Message, usual: Message) -> Message:
+    """What differs from the default."""
+    return {name: value for name, value in spec.items() if value != usual.get(name)}
 
 
 def _kinds_apply(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:

@@ -214,9 +214,12 @@ class Adapter(mfusepy.FUSE):  # type: ignore[misc]
         return self._tree.resolve(directory or "/", caller), name
 
     def getattr_fuse_3(self, path: bytes | None, buffer: Any, fip: Any) -> None:
-        caller = _caller()
-        inode, handle = self._inode(path, fip, caller)
-        _fill(buffer.contents, self._tree.getattr(inode, caller, handle))
+        if fip or path is None:
+            caller = _caller()
+            inode, handle = self._inode(path, fip, caller)
+            _fill(buffer.contents, self._tree.getattr(inode, caller, handle))
+        else:
+            _fill(buffer.contents, self._tree.stat(_text(path), _caller()))
 
     def chmod_fuse_3(self, path: bytes | None, mode: int, fip: Any) -> None:
         caller = _caller()
@@ -312,7 +315,7 @@ class Adapter(mfusepy.FUSE):  # type: ignore[misc]
         filler(buffer, b".", stat, 0, 0)
         filler(buffer, b"..", stat, 0, 0)
         for listed in self._tree.readdir(inode, caller):
-            stat.st_mode = 0o040000 if listed.is_directory else 0o100000
+            stat.st_mode = listed.mode
             stat.st_ino = listed.inode
             filler(buffer, listed.name.encode("utf-8", "surrogateescape"), stat, 0, 0)
 

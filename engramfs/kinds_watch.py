@@ -16,9 +16,9 @@ from engramfs.opening import read_kinds
 from engramfs.settings import Settings
 
 if TYPE_CHECKING:
-    from engine.engine import Engine
     from watchdog.events import FileSystemEvent
 
+    from engine.engine import Engine
     from engine.namespace import Scope
 
 log = logging.getLogger("engramfs.kinds")

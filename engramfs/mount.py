@@ -122,8 +122,9 @@ def _serve(
             stack.callback(loop.unmount)
             loops.append(loop)
         for loop in loops:
+            # One after the other: two helpers of auto_unmount that are started at once inherit
+            # each other's end of the pipe by which they learn of our end, and wait for ever.
             loop.start()
-        for loop in loops:
             loop.await_ready()
         server = Server(host, settings.store / lock.SOCKET)
         server.start()
