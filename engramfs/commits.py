@@ -164,7 +164,7 @@ class Commits:
                 self._refusals.conflict(file.address, before)
         handle.committed(snapshot, commit.entry)
         file.settled(commit.entry)
-        for other in file.handles:
+        for other in list(file.handles):
             if isinstance(other, Pinned):
                 _ = other.pid  # older than the committed bytes now: know its process while it lives
 

@@ -124,9 +124,7 @@ class Ground:
         if file.plain is not None:
             return read_all(file.plain)
         entry = file.last if file.gone else self.entry(file.place)
-        if entry is None or (file.pending and not file.gone):
-            return b""
-        return self.source(entry)
+        return b"" if entry is None else self.source(entry)
 
     def path(self, address: EngramFile) -> str:
         """The path to show to people, relative to the mountpoint."""

@@ -28,6 +28,7 @@ class Moving:
     def move(self, old: EngramFile, new: EngramFile, no_replace: bool, caller: Caller) -> None:
         """ENOENT, EEXIST with `no_replace`, EPROTO when the new kind refuses it, EBUSY."""
         ground = self._ground
+        self._commit_own(old, caller)
         with ground.locks.hold(place_of(old), place_of(new)):
             source = ground.entry(place_of(old))
             file = ground.files.get(place_of(old))
@@ -47,8 +48,6 @@ class Moving:
             elif source.empty:
                 self._move_blank(source, file, new, taken, target, over, caller)
             else:
-                self._commit_own(file, caller)
-                source = ground.entry(place_of(old)) or source
                 self._move_engram(source, file, new, target, over, caller)
 
     # -- the four things that can be moved -----------------------------------
@@ -158,9 +157,13 @@ class Moving:
         if file is not None:
             self._ground.files.move(file, new)
 
-    def _commit_own(self, file: File | None, caller: Caller) -> None:
-        """A program that renames what it is still writing means the bytes written so far."""
-        own = None if file is None else file.dirty_of(caller)
+    def _commit_own(self, old: EngramFile, caller: Caller) -> None:
+        """A program that renames an engram it is still writing means the bytes written so far.
+
+        Before the two places are locked: a commit takes the lock of its own.
+        """
+        file = self._ground.files.get(place_of(old))
+        own = None if file is None or file.pending else file.dirty_of(caller)
         if own is None:
             return
         if own.poison is not None:

@@ -95,12 +95,12 @@ class Opener:
         if flags & (os.O_ACCMODE | os.O_TRUNC):
             self._ground.require_writable()
             return self._stage_existing(address, flags, caller)
+        if self._aliases.hides and self._aliases.hidden(address):
+            raise not_there()
         return Opened(self._ground.add(self._pin(address, caller)), True)
 
     def _pin(self, address: EngramFile, caller: Caller) -> Pinned:
         ground = self._ground
-        if self._aliases.hides and self._aliases.hidden(address):
-            raise not_there()
         place = (address.kind, address.slug)
         entry = ground.entry(place)
         if entry is not None:

@@ -217,3 +217,66 @@ def test_read_only(tmp_path: Path) -> None:
             with fails("EROFS"):
                 attempt()
         rig.tree.access(inode, os.R_OK, ME)
+
+
+# -- a restart -------------------------------------------------------------------
+def test_what_stays_over_a_restart(tmp_path: Path) -> None:
+    with rigged(tmp_path, store=tmp_path / "store") as rig:
+        rig.save("/note/a.md", b"words\n")
+        rig.save("/task/blank.md", b"")
+        rig.save("/note/plain.txt", b"x")
+        rig.tree.utimens(rig.inode("/note/a.md"), None, 5 * SECOND, ME)
+        with fails("EPROTO"):
+            rig.save("/task/x.md", BAD)
+        names = ("/note", "/task", "/note/a.md", "/task/blank.md", "/note/plain.txt")
+        before = [rig.stat(name) for name in names]
+        rig.tree.shutdown()
+    with rigged(tmp_path, store=tmp_path / "store") as rig:
+        assert [rig.stat(name) for name in names] == before
+        assert rig.rejected() == {"task/x.md": BAD}
+        rig.save("/task/blank.md", GOOD)
+        assert rig.stat("/task/blank.md").inode == before[3].inode
+        rig.save("/task/x.md", GOOD)
+        assert rig.events() == []
+
+
+def test_a_notice_goes_with_its_file(rig: Rig) -> None:
+    rig.save("/task/x.md", GOOD)
+    with fails("EPROTO"):
+        rig.save("/task/x.md", BAD)
+    rig.unlink("/task/x.md")
+    assert rig.events() == []
+
+
+def test_two_writers_of_a_new_file(rig: Rig) -> None:
+    one = rig.create("/task/x.md")
+    two = rig.open("/task/x.md", os.O_WRONLY, OTHER)
+    rig.write(one, BAD)
+    rig.write(two, GOOD, caller=OTHER)
+    with fails("EPROTO"):
+        rig.close(one)
+    rig.close(two, OTHER)
+    assert rig.body("/task/x.md") == GOOD
+
+
+def test_a_new_file_that_the_first_writer_left_empty(rig: Rig) -> None:
+    one = rig.create("/task/x.md")
+    two = rig.open("/task/x.md", os.O_WRONLY, OTHER)
+    rig.write(two, GOOD, caller=OTHER)
+    rig.close(one)  # the other handle decides
+    assert rig.ls("/task", ME) == []
+    rig.close(two, OTHER)
+    assert rig.body("/task/x.md") == GOOD
+
+
+def test_another_creates_what_was_refused_and_is_still_open(rig: Rig) -> None:
+    one = rig.create("/task/x.md")
+    rig.write(one, BAD)
+    with fails("EPROTO"):
+        rig.tree.flush(one, ME)
+    rig.save("/task/x.md", GOOD, OTHER)
+    rig.tree.truncate(rig.inode("/task/x.md"), 0, ME, one)
+    rig.write(one, GOOD + b"mine\n")
+    rig.close(one)
+    assert rig.body("/task/x.md") == GOOD + b"mine\n"
+    assert rig.events() == ["conflict"]

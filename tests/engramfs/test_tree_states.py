@@ -129,7 +129,6 @@ class Trees(RuleBasedStateMachine):
         if not valid(path, data):
             with fails("EPROTO"):
                 self.rig.save(path, data, OTHER)
-            self._joined(path)
             self.model.refused(path)
             return
         self.rig.save(path, data, OTHER)
@@ -153,7 +152,6 @@ class Trees(RuleBasedStateMachine):
         if not valid(path, whole):
             with fails("EPROTO"):
                 self.rig.append(path, data, OTHER)
-            self._joined(path)
             self.model.refused(path)
             return
         self.rig.append(path, data, OTHER)
@@ -274,9 +272,6 @@ class Trees(RuleBasedStateMachine):
     def _file(self, path: str) -> File:
         return self.model.files.setdefault(path, File(path))
 
-    def _joined(self, path: str) -> None:
-        """A refused writer joined a file that others are still making."""
-
     def _undecided(self, file: File) -> bool:
         """Is another handle on the new file dirty? Then that one decides."""
         return file.content is None and any(
@@ -349,10 +344,10 @@ class Trees(RuleBasedStateMachine):
                     self.model.commit(file, b"")
             elif file.content is None and not self._undecided(file):
                 file.content, file.blank = b"", True
-        if file.content is None and file.path is not None:
-            if not any(other.file is file for other in self.handles):
-                self.model.files.pop(file.path)
-                file.path = None
+        nobodys = not any(other.file is file for other in self.handles)
+        if file.content is None and file.path is not None and nobodys:
+            self.model.files.pop(file.path)
+            file.path = None
 
 
 Trees.TestCase.settings = settings(

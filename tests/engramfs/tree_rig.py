@@ -35,6 +35,7 @@ GOOD = b"---\nstatus: open\n---\nwords\n"
 BAD = b"---\nstatus: broken\n---\nwords\n"
 SCOPE = Scope((), exact=True)
 SECOND = 1_000_000_000
+IDS = itertools.count(1)  # of all rigs: a store that is opened again makes new ones
 
 ME = Process(pid=100, tid=100, uid=1000, gid=1000, sid=100)
 OTHER = Process(pid=200, tid=200, uid=1000, gid=1000, sid=200)
@@ -174,19 +175,19 @@ def rigged(
     directory: Path,
     *,
     kinds: str | None = KINDS,
+    store: Path | str = ":memory:",
     config: Config | None = None,
     **settings: object,
 ) -> Iterator[Rig]:
     """A rig of its own, checked and closed at the end."""
     clock = Clock()
-    ids = itertools.count(1)
     engine = Engine.open(
-        ":memory:",
+        store,
         kinds=kinds,
         embed="off",
         config=config or Config(),
         clock=clock,
-        new_id=lambda: f"0198c0de-0000-7000-8000-{next(ids):012x}",
+        new_id=lambda: f"0198c0de-0000-7000-8000-{next(IDS):012x}",
     )
     overlay = PlainFiles(directory / "overlay")
     living = {ME.pid, OTHER.pid}
