@@ -97,24 +97,17 @@ class Files:
         self._guard = threading.Lock()
         self.get = self._files.get
 
-    def attach(self, address: EngramFile, entry: Entry | None, handle: Handle) -> None:
+    def attach(self, address: EngramFile, entry: Entry | None, handle: Handle) -> File:
         """Give `handle` the file at its place, made when there is none yet."""
         place = place_of(address)
         with self._guard:
             file = self._files.get(place)
             if file is None:
-                file = File(address, "" if entry is None else entry.id)
-                self._files[place] = file
+                file = self._files[place] = File(address)
+            if entry is not None:
+                file.id = entry.id
             handle.file = file
             file.handles.append(handle)
-
-    def obtain(self, address: EngramFile, entry: Entry | None) -> File:
-        """The file at a place, made when there is none; it stays until its last handle goes."""
-        place = place_of(address)
-        with self._guard:
-            file = self._files.get(place)
-            if file is None:
-                file = self._files[place] = File(address, "" if entry is None else entry.id)
             return file
 
     def add(self, file: File) -> None:
@@ -149,6 +142,14 @@ class Files:
                 del self._files[file.place]
             file.gone = True
             file.last = last
+
+    def to_plain(self, file: File, descriptor: int) -> None:
+        """The file was renamed to an overlay name; its handles go on writing there."""
+        with self._guard:
+            if self._files.get(file.place) is file:
+                del self._files[file.place]
+            file.pending = False
+            file.plain = descriptor
 
     def move(self, file: File, address: EngramFile) -> None:
         """The file was renamed. What stood at the new place is detached before."""

@@ -8,10 +8,15 @@ things in a mount share a number.
 from __future__ import annotations
 
 import threading
-from typing import Protocol
+from typing import TYPE_CHECKING
 
+from engine.model import Entry
 from engramfs.address import Address
 from engramfs.errors import FsError
+from engramfs.ports import Attributes
+
+if TYPE_CHECKING:
+    from engramfs.files import File
 
 ROOT = 1
 _SPECIAL = 1 << 44
@@ -20,10 +25,27 @@ OVERLAY = 1 << 48
 _KEPT = 1 << 17  # numbers remembered; a program between two calls needs a handful
 
 
-class Alias(Protocol):
-    """A file that was unlinked or replaced while open, under libfuse's name for it."""
+class Alias:
+    """A file that was unlinked or replaced while open, under libfuse's name for it.
 
-    number: int
+    `fixed` is what it looked like when it was hidden; `descriptor` is a plain file's.
+    """
+
+    __slots__ = ("descriptor", "entry", "file", "fixed", "number")
+
+    def __init__(
+        self,
+        number: int,
+        fixed: Attributes,
+        file: File | None = None,
+        entry: Entry | None = None,
+        descriptor: int | None = None,
+    ) -> None:
+        self.number = number
+        self.fixed = fixed
+        self.file = file
+        self.entry = entry
+        self.descriptor = descriptor
 
 
 Node = Address | Alias

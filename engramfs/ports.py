@@ -7,6 +7,7 @@ that are no UTF-8). Paths of the overlay are tuples of names below its root; () 
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -75,7 +76,11 @@ class Listed(NamedTuple):
 
     name: str
     inode: int
-    is_directory: bool
+    mode: int  # type bits as in st_mode
+
+    @property
+    def is_directory(self) -> bool:
+        return stat.S_ISDIR(self.mode)
 
 
 class Overlay(Protocol):

@@ -39,9 +39,10 @@ class Staged:
         "settled", "spare", "whole", "writers",
     )  # fmt: skip
 
+    file: File  # given by `Files.attach`
+
     def __init__(
         self,
-        file: File,
         opener: int,
         *,
         base: bytes | None,
@@ -50,7 +51,6 @@ class Staged:
         limit: int,
         now_ns: int,
     ) -> None:
-        self.file = file
         self.opener = opener  # process
         self.writers: set[int] = set()  # processes
         self.base = base
