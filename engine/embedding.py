@@ -71,9 +71,9 @@ def keep(state: State, hashes: Sequence[bytes], made: Vectors) -> None:
         state.index.add_vectors(new, rows)
 
 
-def prepared_again(state: State, entry: Entry) -> Prepared:
+def prepared_again(state: State, entry: Entry, source: bytes | None = None) -> Prepared:
     """An engram's stored bytes, prepared anew: what every derived thing must agree with."""
-    document = parse(state.sources.written(entry), state.config)
+    document = parse(state.sources.written(entry) if source is None else source, state.config)
     properties = state.properties.of(entry.no)
     bench = state.bench()
     head = unjudged(document, bench, entry.kind, entry.slug, entry.name, properties)

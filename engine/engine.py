@@ -190,9 +190,7 @@ class Engine:
         self, scope: Scope, id: str, kind: str, slug: str, *, name: str | None = None, by: str = ""
     ) -> Commit:
         """Move a live engram; one that is in the way is replaced (design: rename over existing)."""
-        return self._upkeep.after(
-            move.rename(self._state, scope, id, kind, slug, name=name, by=by)
-        )
+        return self._upkeep.after(move.rename(self._state, scope, id, kind, slug, name=name, by=by))
 
     def exchange(self, scope: Scope, id_a: str, id_b: str, *, by: str = "") -> None:
         """Two live engrams swap their places."""
@@ -219,9 +217,7 @@ class Engine:
         self, scope: Scope, kind: str, slug: str, name: str, inode: int, mode: int, mtime_ns: int
     ) -> Entry:
         """A durable empty entry; Conflict where an engram lives."""
-        return attributes.keep_blank(
-            self._state, scope, kind, slug, name, inode, mode, mtime_ns
-        )
+        return attributes.keep_blank(self._state, scope, kind, slug, name, inode, mode, mtime_ns)
 
     def drop_blank(self, scope: Scope, kind: str, slug: str) -> None:
         """Remove an empty entry, if there is one."""

@@ -123,8 +123,8 @@ class Entries:
         if former is None or former.why == "rename" or now_ns - former.at_ns > grace_ns:
             return None
         entry = self._by_no.get(former.no)
-        if entry is None or entry.deleted_ns is None:
-            return None
+        if entry is None or entry.deleted_ns != former.at_ns:
+            return None  # it lives, or it lived again and was lost elsewhere since
         return entry, former
 
     def copies(self, original: int) -> tuple[Copied, ...]:

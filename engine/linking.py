@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from engine.edges import keys_of_engram, link_of
@@ -17,7 +17,6 @@ from engine.store.edges import DANGLING, EdgeRow
 from engine.store.versions import entry_of
 
 Key = tuple[str, str, str, str]
-Spellings = Callable[[Entry], Iterable[str]]
 
 
 def connect(state: State, plan: Plan) -> None:
@@ -37,12 +36,19 @@ class After:
     def __init__(self, state: State, plan: Plan | None = None) -> None:
         self._state = state
         self._changed: dict[int, Entry] = {}
+        self._at: dict[Place, Entry] = {}
+        self._ids: dict[str, Entry] = {}
+        self._called: dict[tuple[str, str], list[Entry]] | None = None
         self._aliases: dict[int, tuple[str, ...]] = {}
         self._merged: dict[int, int] = {}
         self._forgotten: set[Place] = set()
         self._now_ns = state.clock() if plan is None else plan.now_ns
         if plan is not None:
             self._changed = {row.engram: entry_of(row) for row in plan.rows}
+            self._ids = {entry.id: entry for entry in self._changed.values()}
+            self._at = {
+                place_of(entry): entry for entry in self._changed.values() if is_live(entry)
+            }
             self._aliases = {no: content.head.aliases for no, content in plan.contents.items()}
             self._merged = plan.merged
             self._forgotten = set(plan.forget)
@@ -77,9 +83,8 @@ class After:
 
     def by_id(self, namespace: Namespace, id: str) -> Entry | None:
         """The live engram that answers to an id."""
-        for entry in self._changed.values():
-            if entry.id == id:
-                return self._seen(namespace, entry)
+        if id in self._ids:
+            return self._seen(namespace, self._ids[id])
         held = self._state.entries.by_id(id)
         if held is None:
             return None
@@ -106,9 +111,8 @@ class After:
 
     def _holder(self, place: Place) -> Entry | None:
         """The live engram at a place."""
-        for entry in self._changed.values():
-            if is_live(entry) and place_of(entry) == place:
-                return entry
+        if place in self._at:
+            return self._at[place]
         here = self._state.entries.at(place)
         if here is None or here.empty:
             return None
@@ -117,38 +121,45 @@ class After:
 
     def by_slug(self, namespace: Namespace, slug: str) -> list[Entry]:
         """Live engrams with a slug, of the exact case if there are any."""
-        found = self._state.names.by_slug(namespace, slug)
-        return self._called(namespace, slug, found, lambda entry: (entry.slug,))
+        return self._named("slug", namespace, slug, self._state.names.by_slug(namespace, slug))
 
     def by_alias(self, namespace: Namespace, alias: str) -> list[Entry]:
         """Live engrams with an alias, of the exact case if there are any."""
-        found = self._state.names.by_alias(namespace, alias)
-        return self._called(namespace, alias, found, lambda entry: self.aliases(entry.no))
+        return self._named("alias", namespace, alias, self._state.names.by_alias(namespace, alias))
 
     def by_title(self, namespace: Namespace, title: str) -> list[Entry]:
         """Live engrams with a title, of the exact case if there are any."""
-        found = self._state.names.by_title(namespace, title)
-        return self._called(namespace, title, found, lambda entry: (entry.title,))
+        return self._named("title", namespace, title, self._state.names.by_title(namespace, title))
 
-    def _called(
-        self, namespace: Namespace, name: str, found: list[Entry], spellings: Spellings
-    ) -> list[Entry]:
+    def _named(self, what: str, namespace: Namespace, name: str, found: list[Entry]) -> list[Entry]:
+        """Those found that the plan leaves alone, and those that it makes."""
         if not self._changed:
             return found
         every = {entry.no: entry for entry in found if entry.no not in self._changed}
-        for entry in self._changed.values():
-            if (
-                is_live(entry)
-                and entry.namespace == namespace
-                and any(fold(own) == fold(name) for own in spellings(entry))
-            ):
+        for entry in self._made().get((what, fold(name)), ()):
+            if entry.namespace == namespace:
                 every[entry.no] = entry
         exact = [
             entry
             for entry in every.values()
-            if any(nfc(own) == nfc(name) for own in spellings(entry))
+            if any(nfc(own) == nfc(name) for own in self._spellings(what, entry))
         ]
         return exact or list(every.values())
+
+    def _made(self) -> dict[tuple[str, str], list[Entry]]:
+        """The live engrams of the plan by what they are called."""
+        if self._called is None:
+            self._called = {}
+            for entry in self._at.values():
+                for what in ("slug", "alias", "title"):
+                    for name in {fold(own) for own in self._spellings(what, entry)}:
+                        self._called.setdefault((what, name), []).append(entry)
+        return self._called
+
+    def _spellings(self, what: str, entry: Entry) -> tuple[str, ...]:
+        if what == "alias":
+            return self.aliases(entry.no)
+        return (entry.slug if what == "slug" else entry.title,)
 
     def _seen(self, namespace: Namespace, entry: Entry) -> Entry | None:
         now = self.get(self._merged.get(entry.no, entry.no))

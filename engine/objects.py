@@ -100,8 +100,14 @@ def edges_of(state: State, scope: Scope, entry: Entry) -> tuple[Edge, ...]:
     settled, edges to the original lead to the copy.
     """
     out = [_edge(state, scope, row) for row in state.edges.out(entry.no)]
-    numbers = [entry.no, *(original for original, copy, _ in state.entries.awaiting()
-                           if copy == entry.no and state.entries.successor(original) is not None)]
+    numbers = [
+        entry.no,
+        *(
+            original
+            for original, copy, _ in state.entries.awaiting()
+            if copy == entry.no and state.entries.successor(original) is not None
+        ),
+    ]
     into = [_edge(state, scope, row) for no in numbers for row in state.edges.into(no)]
     return tuple(edge for edge in (*out, *into) if edge is not None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +51,8 @@ def open_state(
     if embed != "off" and embedder is None:
         embedder = OnnxEmbedder()
     store = Store.open(where, config)
+    collects = gc.isenabled()
+    gc.disable()  # a third of the time goes into looking for garbage that is not there
     try:
         if embed != "off" and embedder is not None:
             wanted = vectors.Model(embedder.fingerprint, embedder.dimension)
@@ -61,6 +64,9 @@ def open_state(
     except BaseException:
         store.close()
         raise
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _filled(
@@ -140,7 +146,7 @@ def _await_successions(state: State) -> None:
     """Which unlinked engrams wait for their grace time to end, so that a copy may succeed them."""
     for _, former in state.entries.formers():
         original = state.entries.get(former.no)
-        if former.why != "unlink" or original is None or is_live(original):
+        if former.why != "unlink" or original is None or original.deleted_ns != former.at_ns:
             continue
         copied = heir(state.entries, original, former.at_ns, state.config.grace_ns)
         if copied is not None:

@@ -23,6 +23,8 @@ from engine.store.versions import Version, entry_of
 
 Vector = NDArray[np.float32]
 
+_EDGES = 200  # stored with one statement
+
 
 @dataclass(slots=True)
 class Plan:
@@ -92,10 +94,15 @@ def run(state: State, plan: Plan) -> None:
             places.absorb(cursor, id, no)
         for place in plan.blanks:
             places.drop_blank(cursor, place)
+        fresh: list[EdgeRow] = []
         for source, rows in plan.edges.items():
-            had = bool(state.edges.out(source))
             written = [row for row in rows if row.origin != "link"]
-            stored_edges.replace_written(cursor, source, written, had=had)
+            if state.edges.out(source):
+                stored_edges.replace_written(cursor, source, written, had=True)
+            else:
+                fresh += written
+        for start in range(0, len(fresh), _EDGES):
+            stored_edges.add(cursor, fresh[start : start + _EDGES])
         for edge, target in plan.by_hand:
             stored_edges.retarget(cursor, [edge], target)
         for place, bytes_too in plan.clears.items():

@@ -15,9 +15,7 @@ from engine.state import State
 from engine.succession import settle_due
 
 
-def put_many(
-    state: State, scope: Scope, drafts: Sequence[Draft]
-) -> tuple[Commit | Invalid, ...]:
+def put_many(state: State, scope: Scope, drafts: Sequence[Draft]) -> tuple[Commit | Invalid, ...]:
     """Store documents; the result for each in order. Invalid ones are left out.
 
     A draft whose identity depends on another draft of the same call (the same place twice, an id

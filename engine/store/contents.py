@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.store.extensions import Cursor
 from engine.store.versions import Version
+
+_TERMS = 20_000  # terms whose postings are read at a time
 
 
 def sealed(cursor: Cursor, seq: int) -> tuple[str, bytes] | None:
@@ -38,3 +44,25 @@ def bare(cursor: Cursor, seq: int) -> Version | None:
         )
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def postings(
+    cursor: Cursor, table: str
+) -> Iterator[tuple[list[str], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]]:
+    """The postings of a folded table, some terms at a time.
+
+    (texts of those terms, index into the texts int32[n], document int64[n], count int32[n]).
+    """
+    row = cursor.execute("SELECT max(id) FROM term").fetchone()
+    end = int(row[0]) + 1 if row is not None and row[0] is not None else 0
+    for first in range(0, end, _TERMS):
+        texts = [""] * _TERMS
+        for id, text in cursor.execute(
+            f"SELECT id, text FROM term WHERE id >= {first} AND id < {first + _TERMS}"
+        ).fetchall():
+            texts[id - first] = text
+        found = cursor.execute(
+            f"SELECT term - {first} AS term, doc, tf FROM {table} "
+            f"WHERE term >= {first} AND term < {first + _TERMS}"
+        ).fetchnumpy()
+        yield texts, found["term"], found["doc"], found["tf"]

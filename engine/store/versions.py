@@ -246,7 +246,11 @@ def _filled(row: Version, held: Mapping[int, _Held], source: bool) -> Version:
     content = held.get(row.source_seq, nothing)[2] if source else None
     if parts is None or (source and content is None):
         raise _lost(row.source_seq if parts is not None else row.parts_seq)
-    return replace(row, parts=_unpack_parts(parts), terms=terms, source=content)
+    try:
+        unpacked = _unpack_parts(parts)
+    except (ValueError, TypeError) as error:
+        raise _lost(row.parts_seq) from error
+    return replace(row, parts=unpacked, terms=terms, source=content)
 
 
 def source(cursor: Cursor, seq: int) -> bytes:

@@ -113,7 +113,7 @@ def test_edges_are_made_anew(desk: Desk) -> None:
 def test_two_live_engrams_of_one_path_are_found(desk: Desk) -> None:
     harm(
         desk,
-        "UPDATE version SET state = replace(state, '\"slug\":\"b\"', '\"slug\":\"a\"') "
+        'UPDATE version SET state = replace(state, \'"slug":"b"\', \'"slug":"a"\') '
         "WHERE engram = 1",
     )
     assert any(one.key == "path" for one in desk.engine.check())

@@ -48,6 +48,7 @@ class EngineMachine(RuleBasedStateMachine):
         self.desk = Desk(self.home.name)
         self.files: dict[str, File] = {}
         self.dead: dict[str, File] = {}  # by id
+        self.died: dict[str, int] = {}  # when, of those that a path lost
         self.lost: dict[str, tuple[str, int, str]] = {}  # slug -> id, when, why
         self.copied: list[tuple[str, str, int]] = []  # original, copy, when
         self.waiting: dict[str, tuple[str, int]] = {}  # original -> copy, due
@@ -86,7 +87,8 @@ class EngineMachine(RuleBasedStateMachine):
         kept = self.lost.get(slug)
         if kept is None or slug in self.files or self._now() - kept[1] > GRACE * 10**9:
             return None
-        return (kept[0], kept[2]) if kept[0] in self.dead else None
+        latest = self.died.get(kept[0]) == kept[1]  # it did not live and die elsewhere since
+        return (kept[0], kept[2]) if kept[0] in self.dead and latest else None
 
     def _who(self, id: str | None) -> str | None:
         return self.same_as.get(id, id) if id is not None else None
@@ -159,6 +161,7 @@ class EngineMachine(RuleBasedStateMachine):
                 self._become(slug, owner)
             else:
                 self.dead[live.id] = live
+                self.died.pop(live.id, None)
             self._store(slug, owner, own)
         elif alive is None:
             assert entry.id == owner
@@ -198,6 +201,7 @@ class EngineMachine(RuleBasedStateMachine):
         now = self._now()
         self.dead[file.id] = file
         self.lost[slug] = (file.id, now, why)
+        self.died[file.id] = now
         young = [
             copy
             for original, copy, at in self.copied
@@ -245,6 +249,7 @@ class EngineMachine(RuleBasedStateMachine):
             assert (entry.id, entry.inode) == (file.id, file.inode)
             if target is not None:
                 self.dead[target.id] = target
+                self.died.pop(target.id, None)
             self.files[new] = file
 
     @rule(id=ids, slug=SLUGS)

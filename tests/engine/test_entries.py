@@ -13,9 +13,22 @@ from engine.model import Entry
 
 def entry(no: int, slug: str, kind: str = "task") -> Entry:
     return Entry(
-        no=no, id=f"id-{no}" if no >= 0 else "", namespace=(), kind=kind, slug=slug, name=slug,
-        inode=1000 + no if no >= 0 else 1, mode=0o644, mtime_ns=0, ctime_ns=0, created_ns=0,
-        updated_ns=0, size=0, shown_size=0, seq=0, source_seq=0,
+        no=no,
+        id=f"id-{no}" if no >= 0 else "",
+        namespace=(),
+        kind=kind,
+        slug=slug,
+        name=slug,
+        inode=1000 + no if no >= 0 else 1,
+        mode=0o644,
+        mtime_ns=0,
+        ctime_ns=0,
+        created_ns=0,
+        updated_ns=0,
+        size=0,
+        shown_size=0,
+        seq=0,
+        source_seq=0,
     )
 
 
@@ -73,7 +86,9 @@ def test_memory_of_places() -> None:
 
 states = st.lists(
     st.tuples(
-        st.integers(0, 4), st.sampled_from("abcd"), st.sampled_from(["task", "note"]),
+        st.integers(0, 4),
+        st.sampled_from("abcd"),
+        st.sampled_from(["task", "note"]),
         st.booleans(),
     ),
     max_size=30,
@@ -86,8 +101,11 @@ def test_every_view_agrees_whatever_is_swapped(steps: list[tuple[int, str, str, 
     model: dict[int, Entry] = {}
     for no, slug, kind, live in steps:
         new = entry(no, slug, kind)
-        taken = [held for held in model.values()
-                 if is_live(held) and place_of(held) == place_of(new) and held.no != no]
+        taken = [
+            held
+            for held in model.values()
+            if is_live(held) and place_of(held) == place_of(new) and held.no != no
+        ]
         if not live:
             new = replace(new, deleted_ns=1)
             taken = []

@@ -22,9 +22,22 @@ HERE: Place = ((), "task", "x")
 
 def entry(no: int, slug: str, *, namespace: tuple[tuple[str, str], ...] = (), at: int = 0) -> Entry:
     return Entry(
-        no=no, id=f"id-{no}", namespace=namespace, kind="task", slug=slug, name=slug,
-        inode=100 + no, mode=0o644, mtime_ns=at, ctime_ns=at, created_ns=at, updated_ns=at,
-        size=1, shown_size=42, seq=no, source_seq=no,
+        no=no,
+        id=f"id-{no}",
+        namespace=namespace,
+        kind="task",
+        slug=slug,
+        name=slug,
+        inode=100 + no,
+        mode=0o644,
+        mtime_ns=at,
+        ctime_ns=at,
+        created_ns=at,
+        updated_ns=at,
+        size=1,
+        shown_size=42,
+        seq=no,
+        source_seq=no,
     )
 
 
@@ -34,8 +47,14 @@ def deleted(no: int, slug: str, at: int = NOW - 10) -> Entry:
 
 def judge(entries: Entries, carried: str | None, place: Place = HERE) -> Decision:
     return decide(
-        entries, WHOLE, place, carried,
-        line=2, now_ns=NOW, grace_ns=GRACE, new_id=lambda: "fresh",
+        entries,
+        WHOLE,
+        place,
+        carried,
+        line=2,
+        now_ns=NOW,
+        grace_ns=GRACE,
+        new_id=lambda: "fresh",
     )
 
 
@@ -144,7 +163,9 @@ def test_the_originals_id_over_its_waiting_copy_settles_the_succession() -> None
     entries.await_succession(2, 1, NOW + 100)
     decision = judge(entries, "id-2")
     assert (decision.identity, decision.id, decision.absorbed) == (
-        Identity.SUCCESSOR, "id-2", True,
+        Identity.SUCCESSOR,
+        "id-2",
+        True,
     )
 
 
@@ -183,6 +204,5 @@ def test_ids_are_version_seven_and_grow_even_when_the_clock_does_not() -> None:
     make = maker(lambda: next(times))
     made = [make() for _ in range(4)]
     assert made == sorted(made) and len(set(made)) == 4
-    assert all(uuid.UUID(id).version == 7 and uuid.UUID(id).variant == uuid.RFC_4122
-               for id in made)
+    assert all(uuid.UUID(id).version == 7 and uuid.UUID(id).variant == uuid.RFC_4122 for id in made)
     assert place_of(entry(1, "x")) == HERE
