@@ -87,14 +87,12 @@ def mount(
 
 def _prepare(settings: Settings) -> list[str]:
     """Everything that can be said before the store is opened. Returns the mountpoints."""
-    from engramfs import launch, lock, mounts
+    from engramfs import launch, mounts
     from engramfs.points import points
 
     settings.namespace()
     paths = [point.path for point in points(settings)]
-    who = lock.holder(settings.store)
-    if who is not None:
-        raise lock.held_by(settings.store, who)
+    launch.await_free(settings.store)
     mounts.check_paths(
         settings.store,
         paths,

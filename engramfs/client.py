@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Protocol
 
 from engine.errors import EngineError, StoreHeld
 from engramfs import lock, wire
@@ -52,7 +52,7 @@ def connection(
         if who is not None and who.socket:
             stream = _connect(settings.store)
             if stream is not None:
-                with stream:
+                with closing(stream):
                     yield _through(stream, namespace)
                 return
         elif who is None:
@@ -76,7 +76,7 @@ def connection(
         time.sleep(0.05)
 
 
-def _connect(store: Path) -> IO[bytes] | None:
+def _connect(store: Path) -> wire.Stream | None:
     """A stream to the holder; None when it does not listen (any more)."""
     try:
         client = wire.connect(store / lock.SOCKET)
@@ -86,7 +86,7 @@ def _connect(store: Path) -> IO[bytes] | None:
         return client.makefile("rwb")
 
 
-def _through(stream: IO[bytes], namespace: list[list[str]] | None) -> Call:
+def _through(stream: wire.Stream, namespace: list[list[str]] | None) -> Call:
     def call(
         command: str,
         arguments: wire.Message,

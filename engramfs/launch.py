@@ -23,6 +23,7 @@ from engramfs.wire import Failed
 LOG = "log"
 _LOG_BYTES = 8 * 1024 * 1024  # a larger log starts anew; the one before it is kept as log.1
 _PROBE_SECONDS = 5.0
+_COMMAND_SECONDS = 10.0
 _END_SECONDS = 60.0  # committing and closing
 _HELPER_SECONDS = 5.0
 
@@ -93,6 +94,21 @@ def fusermount(*arguments: str) -> None:
         raise FsError("EBUSY", said[-1])
 
 
+def await_free(store: Path) -> None:
+    """Return when nobody holds the store. A single command that does is waited for, a while.
+
+    Raises StoreHeld, which names the holder.
+    """
+    _wait(lambda: _mounted_or_free(lock.holder(store)), _COMMAND_SECONDS)
+    who = lock.holder(store)
+    if who is not None:
+        raise lock.held_by(store, who)
+
+
+def _mounted_or_free(who: lock.Holder | None) -> bool:
+    return who is None or bool(who.mountpoints)
+
+
 def start(store: Path, arguments: Sequence[str]) -> int:
     """Start the server and return its process number once it serves; Failed says why it does not.
 
@@ -119,7 +135,11 @@ def start(store: Path, arguments: Sequence[str]) -> int:
             cwd="/",
         )
     os.close(writing)
-    said = _read_line(reading)
+    try:
+        said = _read_line(reading)
+    except KeyboardInterrupt:
+        server.terminate()
+        raise
     if said is None:
         raise Failed(f"the server ended without a word (its log is {log})")
     message = json.loads(said)
@@ -127,8 +147,8 @@ def start(store: Path, arguments: Sequence[str]) -> int:
         server.wait()
         with log.open(encoding="utf-8", errors="replace") as lines:
             lines.seek(begin)
-            said = [line.strip() for line in lines if line.startswith(("fuse: ", "fusermount3: "))]
-        raise Failed(": ".join([message["error"], *said[-1:]]), message["exit"])
+            why = [line.strip() for line in lines if line.startswith(("fuse: ", "fusermount3: "))]
+        raise Failed(": ".join([message["error"], *why[-1:]]), message["exit"])
     return server.pid
 
 

@@ -7,7 +7,6 @@ import socket
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 from engine.errors import EngineError
 from engramfs import wire
@@ -83,7 +82,7 @@ class Server:
                 self._connections.discard(connection)
             connection.close()
 
-    def _answer(self, stream: IO[bytes], request: wire.Message) -> None:
+    def _answer(self, stream: wire.Stream, request: wire.Message) -> None:
         """Run one command and send what comes of it."""
 
         def progress(message: wire.Message) -> None:

@@ -13,7 +13,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, Protocol
 
 from engine import errors
 
@@ -38,6 +38,18 @@ class Failed(Exception):
         self.exit_code = exit_code
 
 
+class Stream(Protocol):
+    """What a connected socket's `makefile("rwb")` gives."""
+
+    def readline(self) -> bytes: ...
+
+    def write(self, data: bytes, /) -> int: ...
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 def failure(error: Exception) -> Failed:
     """The failure that an error of the engine or of the filesystem means to a user."""
     if isinstance(error, Failed):
@@ -47,13 +59,13 @@ def failure(error: Exception) -> Failed:
     return Failed(str(error), _EXIT.get(type(error).__name__, 1))
 
 
-def send(stream: IO[bytes], message: Message) -> None:
+def send(stream: Stream, message: Message) -> None:
     """Write one message."""
     stream.write(json.dumps(message, ensure_ascii=False).encode() + b"\n")
     stream.flush()
 
 
-def receive(stream: IO[bytes]) -> Message | None:
+def receive(stream: Stream) -> Message | None:
     """Read one message; None at the end. ValueError if it is no JSON object."""
     line = stream.readline()
     if not line:

@@ -5,6 +5,7 @@ Files are 4,096 bytes as shown (they carry their ids); the directory that is lis
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from scripts.benchmarks.harness import Target, alternate, report
+from scripts.benchmarks.harness import Target, alternate, report, until_idle
 
 LISTED = 10_000
 READ = 1_000
@@ -66,13 +67,14 @@ def list_long(directory: Path) -> None:
     subprocess.run(["ls", "-l", directory], stdout=subprocess.DEVNULL, check=True)
 
 
-def run(*arguments: object) -> None:
-    """Run a command line of engramfs; what it says is shown only when it fails."""
+def run(*arguments: object) -> str:
+    """Run a command line of engramfs and return what it said; SystemExit when it fails."""
     done = subprocess.run(
         [sys.executable, "-m", "engramfs", *map(str, arguments)], capture_output=True, text=True
     )
     if done.returncode != 0:
         raise SystemExit(f"engramfs {arguments[0]} failed: {done.stdout}{done.stderr}")
+    return done.stdout
 
 
 def fill(directory: Path) -> None:
@@ -107,7 +109,8 @@ def main(_: list[str]) -> bool:
         assert floor.stdout is not None
         assert floor.stdout.readline() == "ready\n"
         shutil.copytree(roots[EXT4], roots[FLOOR], dirs_exist_ok=True)
-        return _compare(roots, mounting)
+        status = json.loads(run("status", "--json", *store))
+        return _compare(roots, mounting, {ENGRAMFS: status["pid"], FLOOR: floor.pid})
     finally:
         if os.path.ismount(roots[ENGRAMFS]):
             run("umount", roots[ENGRAMFS], *store)
@@ -117,7 +120,7 @@ def main(_: list[str]) -> bool:
         shutil.rmtree(place)
 
 
-def _compare(roots: dict[str, Path], mounting: float) -> bool:
+def _compare(roots: dict[str, Path], mounting: float, servers: dict[str, int]) -> bool:
     paths = {
         name: [str(root / "read" / f"d{number:05}.md") for number in range(READ)]
         for name, root in roots.items()
@@ -150,6 +153,7 @@ def _compare(roots: dict[str, Path], mounting: float) -> bool:
             ),
             "create+write+close of 4 KB": ("/s", create),
         },
+        lambda name: until_idle(servers[name]) if name in servers else None,
     )
     print(
         "\nthe first pass of open+read+close (/s): "

@@ -10,8 +10,10 @@ import os
 import platform
 import statistics
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 ROUNDS = 5
 
@@ -45,16 +47,36 @@ class Target:
 def alternate(
     contestants: Sequence[str],
     measures: Mapping[str, tuple[str, Callable[[str], float]]],
+    between: Callable[[str], None] = lambda contestant: None,
     rounds: int = ROUNDS,
 ) -> dict[str, Figure]:
-    """Measure everything `rounds` times, in turn. `measures`: name -> (unit, how)."""
+    """Measure everything `rounds` times, in turn. `measures`: name -> (unit, how).
+
+    `between` runs after each contestant, so that what it still does in the background is not laid
+    upon the next one.
+    """
     figures = {name: Figure(name, unit) for name, (unit, _) in measures.items()}
     for number in range(rounds):
         for contestant in contestants:
             print(f"round {number + 1} of {rounds}: {contestant}", file=sys.stderr, flush=True)
             for name, (_, measure) in measures.items():
                 figures[name].raw.setdefault(contestant, []).append(measure(contestant))
+            between(contestant)
     return figures
+
+
+def until_idle(pid: int, seconds: float = 30.0) -> None:
+    """Return when the process has used no processor time for half a second."""
+    deadline = time.monotonic() + seconds
+    before = -1
+    while before != (now := _ticks(pid)) and time.monotonic() < deadline:
+        before = now
+        time.sleep(0.5)
+
+
+def _ticks(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
 def judge(target: Target, figures: Mapping[str, Figure]) -> tuple[bool, str]:

@@ -8,8 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import cast
 
 import pytest
 
@@ -62,7 +63,7 @@ def running(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert not path.exists()
 
 
-def ask(stream: IO[bytes], command: str, arguments: wire.Message | None = None) -> list[object]:
+def ask(stream: wire.Stream, command: str, arguments: wire.Message | None = None) -> list[object]:
     wire.send(stream, {"command": command, "arguments": arguments or {}})
     answers: list[object] = []
     while (message := wire.receive(stream)) is not None:
@@ -78,9 +79,10 @@ def until(condition: Callable[[], bool]) -> None:
         assert time.monotonic() < deadline, "did not happen in time"
 
 
-def stream_to(path: Path) -> IO[bytes]:
-    with wire.connect(path) as client:
-        return client.makefile("rwb")
+@contextmanager
+def stream_to(path: Path) -> Iterator[wire.Stream]:
+    with wire.connect(path) as client, client.makefile("rwb") as stream:
+        yield stream
 
 
 def test_a_command_its_progress_and_the_next_one(running: Path) -> None:
@@ -128,8 +130,7 @@ def test_stopping_waits_for_commands_that_run(place: Path, monkeypatch: pytest.M
     path = place / lock.SOCKET
     listening = server.Server(cast("Host", None), path)
     listening.start()
-    idle = stream_to(path)
-    with ThreadPoolExecutor(2) as pool, stream_to(path) as stream:
+    with ThreadPoolExecutor(2) as pool, stream_to(path) as idle, stream_to(path) as stream:
         assert len(ask(stream, "echo")) == 3  # both connections are accepted
         answer = pool.submit(ask, stream, "wait")
         until(lambda: listening._running == 1)
@@ -141,8 +142,7 @@ def test_stopping_waits_for_commands_that_run(place: Path, monkeypatch: pytest.M
         GATE.set()
         assert answer.result(20) == [{"result": {"waited": True}}]
         stopped.result(20)
-    assert idle.readline() == b""
-    idle.close()
+        assert idle.readline() == b""
 
 
 def test_the_lock_names_its_holder(place: Path) -> None:
