@@ -1,6 +1,7 @@
 """A program for test_store: a store on a small disk, in a mount namespace of its own.
 
-Run as `unshare --mount python -m tests.engine.full_disk DIRECTORY`; the mount ends with it.
+Run as `unshare --mount --propagation unchanged python -m tests.engine.full_disk DIRECTORY`
+(changing the propagation fails where the root is no mountpoint, as in a chroot).
 """
 
 from __future__ import annotations
@@ -39,8 +40,16 @@ def stored(store: Store) -> int:
 
 
 def main(directory: Path) -> None:
-    """Fill the disk by commits, then let a checkpoint fail, which ends DuckDB's database."""
+    """Mount a small disk, use it, and take it away again."""
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", directory], check=True)
+    try:
+        fill(directory)
+    finally:
+        subprocess.run(["umount", "-l", directory], check=True)
+
+
+def fill(directory: Path) -> None:
+    """Fill the disk by commits, then let a checkpoint fail, which ends DuckDB's database."""
     ballast = directory / "ballast"
     ballast.write_bytes(bytes(4 << 20))
     store = Store.open(directory / "store")

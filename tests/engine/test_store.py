@@ -295,7 +295,8 @@ def test_a_checkpoint_waits_for_a_fold_and_not_for_readers(tmp_path: Path) -> No
 
 
 def test_a_full_disk_refuses_cleanly_and_the_store_goes_on(tmp_path: Path) -> None:
-    namespace = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-rm"]
+    namespace = ["unshare", "--propagation", "unchanged"]
+    namespace.append("--mount" if os.geteuid() == 0 else "-rm")
     done = subprocess.run(
         [*namespace, sys.executable, "-m", "tests.engine.full_disk", str(tmp_path)],
         cwd=ROOT, capture_output=True, text=True, timeout=120,
