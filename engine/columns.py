@@ -47,10 +47,6 @@ class Columns:
         codes = np.fromiter((kind in kinds for kind in self.kinds), bool, len(self.kinds))
         return _of(codes, self.kind)
 
-    def namespaces_in(self, scope: Scope) -> tuple[Namespace, ...]:
-        """Namespaces with an engram, living or dead, that the scope covers."""
-        return tuple(namespace for namespace in self.namespaces if scope.covers(namespace))
-
     def entry(self, no: int) -> Entry:
         """The entry of a number that `covered` or `live` holds."""
         found = self.entries[no]

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from engine.catalogue import WELL_KNOWN, Catalogue, Field, Kind
-from engine.conditions import Equals, Range, Test, by_shape, holds
+from engine.conditions import Equals, Range, Test, by_shape
 from engine.errors import Invalid, Problem
 from engine.instants import instant
-from engine.model import Entry, PropertyValue
+from engine.model import Entry
 from engine.slug import SUFFIX, nfc
 from engine.values import number
 
@@ -66,10 +66,6 @@ class Filters:
                 or f"{entry.kind.lower()}/{entry.slug}" in self.scope_ids
             )
         )
-
-    def matches(self, entry: Entry, properties: Mapping[str, PropertyValue]) -> bool:
-        """Whether an engram passes."""
-        return self.matches_entry(entry) and all(holds(test, properties) for test in self.tests)
 
 
 def is_filter_key(key: str) -> bool:

@@ -71,16 +71,6 @@ class Index:
         return self._snapshot
 
     @property
-    def doc_engram(self) -> NDArray[np.int32]:
-        """int32[rows]: the engram of each document. With several arrays, take one snapshot."""
-        return self._snapshot.doc_engram
-
-    @property
-    def doc_position(self) -> NDArray[np.int32]:
-        """int32[rows]: which part of the engram each document is."""
-        return self._snapshot.doc_position
-
-    @property
     def documents(self) -> int:
         """Live documents."""
         return int(np.count_nonzero(self._snapshot.live))
@@ -118,17 +108,6 @@ class Index:
             ]
 
     # -- documents -----------------------------------------------------------------
-    def add(
-        self,
-        no: int,
-        first_doc: int,
-        lengths: Sequence[int] | NDArray[np.int32],
-        hashes: Sequence[bytes],
-        terms_of_parts: Sequence[Sequence[str]] | None,
-    ) -> None:
-        """The engram `no` has these documents now, and no others."""
-        self.add_many([Documents(no, first_doc, lengths, hashes, terms_of_parts)])
-
     def add_many(self, many: Iterable[Documents], *, killed: Iterable[int] = ()) -> None:
         """Several engrams have new documents, others none any more, in one step for readers.
 
@@ -142,15 +121,7 @@ class Index:
                 self._append(documents)
             self._snapshot = self._picture()
 
-    def kill(self, no: int) -> None:
-        """The engram has no documents any more."""
-        self.add_many((), killed=(no,))
-
     # -- vectors ----------------------------------------------------------------------
-    def add_vector(self, hash: bytes, vector: Vectors) -> None:
-        """The vector (float32[dimension]) of one text."""
-        self.add_vectors([hash], vector.reshape(1, -1))
-
     def add_vectors(self, hashes: Sequence[bytes], vectors: Vectors) -> None:
         """The vectors (float32[n, dimension], of length 1) of some texts.
 

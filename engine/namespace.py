@@ -6,7 +6,6 @@ each of the scope's attributes is on the object with the same value, so the empt
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,9 +25,6 @@ class Scope:
         if self.exact or self.attributes == namespace:
             return self.attributes == namespace
         return all(attribute in namespace for attribute in self.attributes)
-
-
-WHOLE = Scope()
 
 
 def parse_namespace(attributes: Sequence[str]) -> Namespace:
@@ -66,16 +62,6 @@ def bind(ceiling: Scope, call: Namespace) -> Scope:
         raise Invalid(*problems)
     added = tuple(pair for pair in call if pair[0] not in held)
     return Scope(ceiling.attributes + added, ceiling.exact)
-
-
-def to_json(namespace: Namespace) -> str:
-    """The namespace as stored: `[["team", "sales"]]`."""
-    return json.dumps([list(pair) for pair in namespace], ensure_ascii=False)
-
-
-def from_json(text: str) -> Namespace:
-    """The inverse of `to_json`."""
-    return tuple((name, value) for name, value in json.loads(text))
 
 
 def _problems(pairs: Sequence[tuple[str, str]]) -> list[Problem]:

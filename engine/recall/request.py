@@ -25,7 +25,6 @@ LATER_CHANNELS = ("graph", "temporal")
 DETAILS = ("auto", "full", "parts", "summary")
 FUSIONS = ("score", "rrf")
 FORMATS = ("md", "json")
-FORMS = ("name", "written", "api")
 
 MOST_K = 1000
 MOST_WEIGHT = 1000.0

@@ -144,11 +144,6 @@ class Store:
                 _roll_back(cursor)
                 raise
 
-    @property
-    def in_transaction(self) -> bool:
-        """Whether a write transaction is open; ask under the writer lock."""
-        return self._writing is not None
-
     # -- upkeep ----------------------------------------------------------------
     def log_bytes(self) -> int:
         """Size of DuckDB's log of commits that are not yet in the file itself."""

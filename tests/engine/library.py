@@ -14,7 +14,7 @@ from engine.columns import ColumnCache
 from engine.config import DAY_NS, Config
 from engine.document import parse
 from engine.entries import Entries
-from engine.index import NO_HASH, Index
+from engine.index import NO_HASH, Documents, Index
 from engine.model import Entry, Namespace
 from engine.namespace import Scope
 from engine.naming import Names
@@ -130,17 +130,17 @@ class Library:
             tuple(" ".join(part.terms) for part in content.parts),
         )
         self.properties.set(entry.no, entry.kind, content.head.properties)
-        self.index.add(
-            entry.no, self._documents, content.lengths, content.hashes,
-            [list(part.terms) for part in content.parts],
-        )  # fmt: skip
+        terms = [part.terms for part in content.parts]
+        self.index.add_many(
+            [Documents(entry.no, self._documents, content.lengths, content.hashes, terms)]
+        )
         self._documents += len(content.parts)
         self.entries.swap([entry])
         self.names.set(entry, content.head.aliases)
         if self.embedder is not None and embed:
             for part, hash in zip(content.parts, content.hashes, strict=True):
                 if hash != NO_HASH:
-                    self.index.add_vector(hash, self.embedder.embed(part.embed_text))
+                    self.index.add_vectors([hash], self.embedder.embed(part.embed_text)[None])
 
     def delete(self, path: str) -> None:
         """Soft-delete."""
@@ -148,7 +148,7 @@ class Library:
         entry = self.entries.at(((), kind, slug))
         assert entry is not None
         self.properties.remove(entry.no)
-        self.index.kill(entry.no)
+        self.index.add_many((), killed=(entry.no,))
         self.names.remove(entry.no)
         self.entries.swap([replace(entry, deleted_ns=NOW_NS)])
 

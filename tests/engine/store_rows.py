@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.index import Index
+from engine.index import Documents, Index
 from engine.model import Span
 from engine.store import versions
 from engine.store.connection import Store
@@ -61,7 +61,7 @@ def put(store: Store, index: Index, engram: int | None, terms: Terms, **changes:
         with store.transaction() as cursor:
             versions.append(cursor, row)
         lengths, hashes = versions.unpack_documents(row.documents)
-        index.add(number, row.first_doc, lengths, hashes, terms)
+        index.add_many([Documents(number, row.first_doc, lengths, hashes, terms)])
     return row
 
 
@@ -72,5 +72,5 @@ def delete(store: Store, index: Index, row: Version) -> Version:
         gone = bare(row, seq, "delete", deleted_ns=seq, at_ns=seq * 1_000_000_000)
         with store.transaction() as cursor:
             versions.append(cursor, gone)
-        index.kill(row.engram)
+        index.add_many((), killed=(row.engram,))
     return gone

@@ -10,6 +10,7 @@ from engine.errors import Invalid, Problem
 from engine.filters import Filters, is_filter_key, parse_filters
 from engine.kinds import OPEN, Catalogue, parse_kinds, with_open_kind
 from engine.model import Entry, PropertyValue
+from tests.engine.judging import holds
 
 ID = "0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000"
 DAY = 86_400 * 10**9
@@ -48,7 +49,10 @@ def passes(
     catalogue: Catalogue = CLOSED,
     **changes: object,
 ) -> bool:
-    return parse_filters(pairs, catalogue).matches(entry(**changes), properties or {})
+    filters = parse_filters(pairs, catalogue)
+    return filters.matches_entry(entry(**changes)) and all(
+        holds(test, properties or {}) for test in filters.tests
+    )
 
 
 def refused(*pairs: tuple[str, str], catalogue: Catalogue = CLOSED) -> tuple[Problem, ...]:
@@ -299,4 +303,6 @@ def test_any_pairs_are_filters_or_invalid(pairs: list[tuple[str, str]]) -> None:
         except Invalid as error:
             assert error.problems
         else:
-            filters.matches(entry(), {"x": [1, "2", True], "amount": 3})
+            filters.matches_entry(entry())
+            for test in filters.tests:
+                holds(test, {"x": [1, "2", True], "amount": 3})

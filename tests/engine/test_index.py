@@ -19,10 +19,17 @@ A, B, C = text_hash("a"), text_hash("b"), text_hash("c")
 
 def add(index: Index, no: int, first: int, *terms: str, hashes: list[bytes] | None = None) -> None:
     parts = [part.split() for part in terms]
-    index.add(
-        no, first, [len(part) for part in parts], hashes or [text_hash(part) for part in terms],
-        parts,
-    )  # fmt: skip
+    lengths = [len(part) for part in parts]
+    hashes = hashes or [text_hash(part) for part in terms]
+    index.add_many([Documents(no, first, lengths, hashes, parts)])
+
+
+def kill(index: Index, no: int) -> None:
+    index.add_many((), killed=(no,))
+
+
+def embed(index: Index, hash: bytes, *values: float) -> None:
+    index.add_vectors([hash], np.array([values], np.float32))
 
 
 def hits(index: Index, term: str, mask: np.ndarray = ALL) -> list[tuple[int, int]]:
@@ -46,7 +53,7 @@ def test_new_documents_replace_the_old_ones() -> None:
     add(index, 0, 3, "giraffe")
     assert hits(index, "zebra") == [(1, 0)]
     assert hits(index, "giraffe") == [(0, 0)]
-    index.kill(1)
+    kill(index, 1)
     assert hits(index, "zebra") == []
     assert index.documents == 1
 
@@ -89,7 +96,7 @@ def test_a_snapshot_stays_as_it_was() -> None:
     add(index, 0, 0, "a")
     before = index.snapshot()
     add(index, 0, 1, "a a", "a")
-    index.kill(0)
+    kill(index, 0)
     visible = before.visible(ALL)
     assert visible.tolist() == [True]
     assert np.flatnonzero(before.lexical([("a",)], visible)).tolist() == [0]
@@ -102,7 +109,7 @@ def test_several_engrams_change_in_one_step() -> None:
     add(index, 1, 1, "a")
     index.add_many([Documents(2, 2, [1], [A], [["a"]])], killed=[0])
     assert hits(index, "a") == [(1, 0), (2, 0)]
-    index.kill(99)
+    kill(index, 99)
 
 
 def test_document_numbers_must_grow() -> None:
@@ -122,9 +129,9 @@ def test_texts_wait_for_their_vector_the_newest_first() -> None:
     add(index, 2, 3, "x", hashes=[A])  # the same text, now the newest
     assert index.pending() == [A, B]
     assert sorted(index.rows_waiting(A)) == [(0, 0), (2, 0)]
-    index.kill(0)
+    kill(index, 0)
     assert index.pending() == [A, B]
-    index.kill(2)
+    kill(index, 2)
     assert index.pending() == [B]
     assert index.pending_count == 1
 
@@ -132,7 +139,7 @@ def test_texts_wait_for_their_vector_the_newest_first() -> None:
 def test_a_text_that_has_a_vector_is_not_embedded_again() -> None:
     index = Index()
     add(index, 0, 0, "x", hashes=[A])
-    index.add_vector(A, vector(0, 1))
+    embed(index, A, 0, 1)
     assert index.pending() == []
     add(index, 0, 1, "x", "new", hashes=[A, B])
     assert index.pending() == [B]
@@ -157,12 +164,12 @@ def test_cosines_are_one_a_row_and_nan_where_none() -> None:
 def test_vectors_of_another_length_are_refused() -> None:
     index = Index()
     add(index, 0, 0, "x", hashes=[A])
-    index.add_vector(A, vector(1, 0))
+    embed(index, A, 1, 0)
     with pytest.raises(ValueError, match="not of 2"):
-        index.add_vector(B, vector(1, 0, 0))
+        embed(index, B, 1, 0, 0)
     index.drop_vectors()
     assert index.pending() == [A]
-    index.add_vector(A, vector(1, 0, 0))
+    embed(index, A, 1, 0, 0)
     assert index.dimension == 3
 
 
@@ -255,7 +262,7 @@ def test_readers_see_whole_commits_while_a_writer_goes_on() -> None:
     for at in range(0, 6_000, 2):
         both = [Documents(no, at + no, [1], [text_hash(str(at))], [["word"]]) for no in (0, 1)]
         index.add_many(both)
-        index.add_vector(text_hash(str(at)), vector(1, 0))
+        embed(index, text_hash(str(at)), 1, 0)
         if at % 50 == 0:
             index.add_many((), killed=(0, 1))
     stop.set()

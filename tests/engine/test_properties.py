@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from engine.conditions import holds
 from engine.filters import Filters, parse_filters
 from engine.kinds import OPEN, parse_kinds
 from engine.model import PropertyValue
 from engine.properties import PropertyIndex
+from tests.engine.judging import holds
 
 CLOSED = parse_kinds(
     "kinds: {k: {fields: {a: {type: number}, b: {type: string}, c: {type: datetime}, "
