@@ -7,6 +7,7 @@ lookup, an open and a read see one file. A bad request is EINVAL, its reason in 
 
 from __future__ import annotations
 
+import logging
 import stat
 import threading
 import time
@@ -14,10 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.errors import EngineError, Invalid, NotFound, Problem, StrictRecallFailed
+from engine.errors import EngineError, Invalid, NotFound, Problem, StoreFull, StrictRecallFailed
 from engine.recall.pairs import Pairs, parse_pairs, parse_written
 from engramfs import render
-from engramfs.answers import Kept
+from engramfs.answers import Kept, Packs
 from engramfs.conversation import Conversation
 from engramfs.errors import FsError
 from engramfs.events import EventLog, line_of
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from engine.model import Change, Entry
     from engine.namespace import Scope
     from engramfs.ports import Caller, Session
+
+log = logging.getLogger("engramfs.control")
 
 ANSWER_SECONDS = 5.0  # and until the next commit, if that is sooner
 ANSWERS = 64
@@ -80,13 +83,20 @@ class ControlFiles:
         scope: Scope,
         settings: ControlSettings = ControlSettings(),
         *,
+        packs: Packs | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engine = engine
         self._scope = scope
         self._settings = settings
         self._questions = Questions(
-            engine, scope, self._kinds, self.path_of, clock, shown=settings.show_id
+            engine,
+            scope,
+            self._kinds,
+            self.path_of,
+            packs if packs is not None else Packs(clock),
+            settings.mountpoint,
+            shown=settings.show_id,
         )
         self._reports = Reports(
             engine,
@@ -249,15 +259,18 @@ class ControlFiles:
             if isinstance(error, Invalid)
             else (Problem(error.message, hint=error.hint),)
         )
-        self._engine.refuse(
-            self._scope,
-            kind=self._settings.root_kind or "",
-            slug="",
-            path=_shown_request(special, pairs),
-            event="request",
-            problems=problems,
-            source=None,
-        )
+        try:
+            self._engine.refuse(
+                self._scope,
+                kind=self._settings.root_kind or "",
+                slug="",
+                path=_shown_request(special, pairs),
+                event="request",
+                problems=problems,
+                source=None,
+            )
+        except StoreFull as full:  # the request is bad all the same
+            log.warning("not told in .errors: %s", full)
         failure = _Failure(code, "; ".join(str(problem) for problem in problems))
         self._outcomes.put((special.name, form, pairs), _Outcome(self._commits, failure))
         return failure

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.catalogue import Catalogue, Field, Kind
 from engine.config import Config
-from engine.errors import Problem, StoreCorrupt, StrictRecallFailed
+from engine.errors import Problem, StoreCorrupt, StoreFull, StrictRecallFailed
 from engine.model import Change, Entry, Hit, Notice, Page, Passage, Span, Status
 from engine.namespace import Scope
 from engine.recall.request import RecallRequest
@@ -242,6 +242,14 @@ def test_a_bad_request_is_einval_and_told_once(desk: Desk, name: str) -> None:
     desk.now[0] = 6.0
     desk.fails(name)
     assert len(desk.engine.recorded) == 2
+
+
+def test_a_bad_request_is_einval_on_a_full_disk_too(desk: Desk) -> None:
+    def full(*arguments: Any, **named: Any) -> Notice:
+        raise StoreFull("no space left")
+
+    desk.engine.refuse = full  # type: ignore[method-assign]
+    assert desk.fails(".recall?bogus=1") == "EINVAL"
 
 
 def test_a_bad_written_request_fails_the_close_and_the_read(desk: Desk) -> None:
