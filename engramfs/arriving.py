@@ -87,8 +87,7 @@ class Arriving:
             if young and ground.settings.on_conflict == "refuse":
                 raise self._refusals.conflict_refused(new, data)
             commit = self._commit(new, data, caller, mode, mtime_ns, target, over)
-            if over is not None:
-                ground.files.detach(over, target)
+            ground.files.arrive(None, new, target, commit.entry)
             if young and commit.changed and target is not None:
                 self._refusals.conflict(new, target)
             return commit

@@ -56,18 +56,22 @@ class File:
     def own(self, caller: Caller, current: Entry | None) -> Handle | None:
         """The handle whose view the caller's process has of this file, None: everybody's.
 
-        A dirty handle goes before one pinned to older bytes, a newer before an older.
-        The caller's process is looked up only when there is such a handle.
+        A dirty handle goes first; else the newest one that reads decides: the kernel closes handles
+        late, so an older one of the same process may be there still. Processes are looked up only
+        when some handle is special.
         """
-        special = [handle for handle in self.handles[::-1] if handle.shows(current)]
-        if not special:
+        handles = self.handles[::-1]
+        if not any(handle.shows(current) for handle in handles):
             return None
         pid = caller.pid
-        mine = [handle for handle in special if handle.belongs(pid)]
+        mine = [handle for handle in handles if handle.belongs(pid)]
         for handle in mine:
             if isinstance(handle, Staged) and handle.dirty:
                 return handle
-        return mine[0] if mine else None
+        for handle in mine:
+            if isinstance(handle, Pinned) or handle.readable:
+                return handle if handle.shows(current) else None
+        return None
 
     def dirty_of(self, caller: Caller) -> Staged | None:
         """The newest dirty handle of the caller's process."""
@@ -87,6 +91,12 @@ class File:
         self.pending = False
         self.refused = False
         self.lost = None
+
+
+def _has(handle: Handle, new: Entry | None) -> bool:
+    """Is the handle on this version, or on a later one?"""
+    entry = handle.entry if isinstance(handle, Pinned) else handle.base_entry
+    return new is not None and entry is not None and not entry.empty and entry.seq >= new.seq
 
 
 class Files:
@@ -151,8 +161,40 @@ class Files:
             file.pending = False
             file.plain = descriptor
 
+    def arrive(
+        self, file: File | None, address: EngramFile, last: Entry | None, new: Entry | None
+    ) -> None:
+        """A rename put `new` at a place where `last` stood; `file`, if it is open, goes along.
+
+        Handles on what stood there keep the version that they have. Those that were opened between
+        the commit and this call have the new one already, and belong to it.
+        """
+        place = place_of(address)
+        with self._guard:
+            over = self._files.get(place)
+            fresh: list[Handle] = []
+            if over is not None and over is not file:
+                fresh = [handle for handle in over.handles if _has(handle, new)]
+                over.handles = [handle for handle in over.handles if handle not in fresh]
+                over.gone, over.last = True, last
+                del self._files[place]
+            if file is None:
+                if not fresh:
+                    return
+                file = File(address)
+            elif self._files.get(file.place) is file:
+                del self._files[file.place]
+            file.address, file.place = address, place
+            if new is not None:
+                file.id = new.id
+            for handle in fresh:
+                handle.file = file
+                file.handles.append(handle)
+            if file.handles or file.pending:
+                self._files[place] = file
+
     def move(self, file: File, address: EngramFile) -> None:
-        """The file was renamed. What stood at the new place is detached before."""
+        """Another way in renamed the engram."""
         with self._guard:
             if self._files.get(file.place) is file:
                 del self._files[file.place]

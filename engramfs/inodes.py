@@ -97,4 +97,5 @@ class Inodes:
     def _forget(self) -> None:
         with self._guard:
             for inode in list(self._nodes)[: _KEPT // 8]:
-                self._nodes.pop(inode, None)
+                if inode != ROOT:
+                    self._nodes.pop(inode, None)

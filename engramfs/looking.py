@@ -231,8 +231,10 @@ class Looking:
         if file is None:
             return alias.fixed
         if not file.gone:  # the replacement failed: the file still is at its path
-            found = self.file(file, self._ground.entry(file.place), caller)
-            return alias.fixed if found is None else found
+            try:
+                return self.engram(file.address, caller)
+            except FsError:
+                return alias.fixed
         own = file.own(caller, file.last)
         return alias.fixed if own is None else self.handle(own, file.last)._replace(nlink=0)
 

@@ -21,6 +21,8 @@ from engramfs.looking import missing
 from engramfs.ports import Caller
 from engramfs.staging import Staged
 
+_KEEP_SIZE = 1  # FALLOC_FL_KEEP_SIZE
+
 
 class Metadata:
     """Changes attributes."""
@@ -141,6 +143,14 @@ class Metadata:
             missing(node)
         else:
             raise FsError("EISDIR", "it is a directory")
+
+    def reserve(self, handle: Staged, mode: int, size: int, caller: Caller) -> None:
+        """fallocate: with KEEP_SIZE nothing is to be done; without, the file grows by zeroes."""
+        if mode & ~_KEEP_SIZE:
+            raise FsError("EOPNOTSUPP", "an engram's file has no holes and no blocks")
+        file = handle.file
+        if not mode & _KEEP_SIZE and size > handle.size(lambda: self._ground.current(file)):
+            self._cut(handle, size, caller)
 
     def _truncate_path(self, address: EngramFile, size: int, caller: Caller) -> None:
         if self._aliases.hides and self._aliases.hidden(address):

@@ -44,9 +44,9 @@ class Moving:
                 raise FsError("EEXIST", f"{ground.path(new)} is there already")
             if source is None:
                 assert file is not None
-                self._move_pending(file, new, taken, target, over, caller)
+                self._move_pending(file, new, taken, target, caller)
             elif source.empty:
-                self._move_blank(source, file, new, taken, target, over, caller)
+                self._move_blank(source, file, new, taken, target, caller)
             else:
                 self._move_engram(source, file, new, target, over, caller)
 
@@ -75,9 +75,7 @@ class Moving:
             if target is None and over is None:
                 self._commits.stand_again_at(new)
             raise refusal from None
-        self._arrived(file, new, target, over)
-        if file is not None:
-            file.id = commit.entry.id
+        ground.files.arrive(file, new, target, commit.entry)
         if young and target is not None:
             self._refusals.conflict(new, target)
 
@@ -88,17 +86,16 @@ class Moving:
         new: EngramFile,
         taken: bool,
         target: Entry | None,
-        over: File | None,
         caller: Caller,
     ) -> None:
         """An empty entry moves as it is; onto something it is a write of the empty document."""
         ground = self._ground
         if taken:
-            self._commits.write_path(new, b"", caller, mtime_ns=source.mtime_ns)
+            put = self._commits.write_path(new, b"", caller, mtime_ns=source.mtime_ns).entry
         else:
-            self._keep(source, new)
+            put = self._keep(source, new)
         ground.engine.drop_blank(ground.scope, source.kind, source.slug)
-        self._arrived(file, new, target, over)
+        ground.files.arrive(file, new, target, put)
 
     def _move_pending(
         self,
@@ -106,7 +103,6 @@ class Moving:
         new: EngramFile,
         taken: bool,
         target: Entry | None,
-        over: File | None,
         caller: Caller,
     ) -> None:
         """A new file that is still open: what is written so far is committed at the new name."""
@@ -115,7 +111,7 @@ class Moving:
         if handle is not None and handle.poison is not None:
             raise handle.poison
         if (handle is None or not handle.dirty or handle.empty) and not taken:
-            self._arrived(file, new, target, over)
+            ground.files.arrive(file, new, target, None)
             file.lost = ground.engine.lost(ground.scope, new.kind, new.slug)
             return
         snapshot = None if handle is None else handle.snapshot(lambda: ground.current(file))
@@ -128,7 +124,7 @@ class Moving:
             inode=file.inode,
             renamed_onto=True,
         )
-        self._arrived(file, new, target, over)
+        ground.files.arrive(file, new, target, commit.entry)
         file.settled(commit.entry)
         if handle is not None and snapshot is not None:
             handle.committed(snapshot, commit.entry)
@@ -149,14 +145,6 @@ class Moving:
             file.address = new
 
     # -- what they share -----------------------------------------------------
-    def _arrived(
-        self, file: File | None, new: EngramFile, target: Entry | None, over: File | None
-    ) -> None:
-        if over is not None and over is not file:
-            self._ground.files.detach(over, target)
-        if file is not None:
-            self._ground.files.move(file, new)
-
     def _commit_own(self, old: EngramFile, caller: Caller) -> None:
         """A program that renames an engram it is still writing means the bytes written so far.
 
@@ -171,8 +159,8 @@ class Moving:
         if not own.empty:
             self._commits.commit(own, by(caller))
 
-    def _keep(self, source: Entry, new: EngramFile) -> None:
-        self._ground.engine.keep_blank(
+    def _keep(self, source: Entry, new: EngramFile) -> Entry:
+        return self._ground.engine.keep_blank(
             self._ground.scope,
             new.kind,
             new.slug,

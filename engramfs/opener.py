@@ -236,7 +236,10 @@ class Opener:
             descriptor = os.open(f"/proc/self/fd/{alias.descriptor}", os.O_RDONLY | os.O_CLOEXEC)
             return Opened(ground.add(PlainHandle(descriptor, flags, caller)), False)
         if file is None:
-            raise FsError("ESTALE", "the file was removed")
+            if alias.entry is None:
+                raise FsError("ESTALE", "the file was removed")
+            data = ground.source(alias.entry)
+            return Opened(ground.add(Pinned(data, caller, fixed=alias.fixed)), True)
         if not file.gone:
             return self._engram(file.address, flags, caller)
         own = file.dirty_of(caller)

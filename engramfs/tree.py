@@ -198,12 +198,15 @@ class Tree:
         raise bad_handle()
 
     def fallocate(self, handle: int, mode: int, offset: int, length: int, caller: Caller) -> None:
-        """Plain files only; an engram's bytes are staged in memory (EOPNOTSUPP)."""
+        """Of an engram, whose bytes are staged in memory, only the size can be reserved."""
         self._step()
         held = self._ground.handles.get(handle)
-        if not isinstance(held, PlainHandle):
-            raise FsError("EOPNOTSUPP", "space cannot be reserved for an engram")
-        plain.fallocate(held.descriptor, mode, offset, length)
+        if isinstance(held, PlainHandle):
+            plain.fallocate(held.descriptor, mode, offset, length)
+        elif isinstance(held, Staged):
+            self._metadata.reserve(held, mode, offset + length, caller)
+        else:
+            raise bad_handle()
 
     def flush(self, handle: int, caller: Caller) -> None:
         """Every close. EPROTO: refused, read `.errors`."""

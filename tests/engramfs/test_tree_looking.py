@@ -288,3 +288,14 @@ def test_rejected_bytes_are_listed_read_discarded_and_written_again(rig: Rig) ->
 
 def test_statfs_is_the_disks(rig: Rig) -> None:
     assert rig.tree.statfs().f_blocks == rig.overlay.statvfs().f_blocks
+
+
+def test_the_newest_handle_of_a_process_decides(rig: Rig) -> None:
+    rig.save("/note/a.md", b"one\n")
+    old = rig.open("/note/a.md", caller=OTHER)
+    rig.save("/note/a.md", b"another and longer text\n")
+    new = rig.open("/note/a.md", caller=OTHER)  # the kernel has not released the old one yet
+    assert rig.stat("/note/a.md", OTHER).size == len(rig.tree.read(new, 999, 0))
+    rig.close(new, OTHER)
+    assert rig.stat("/note/a.md", OTHER).size == len(rig.tree.read(old, 999, 0))
+    rig.close(old, OTHER)

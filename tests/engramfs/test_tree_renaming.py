@@ -365,3 +365,28 @@ def test_an_unknown_id_over_an_engram_is_refused(rig: Rig) -> None:
     with fails("EPROTO"):
         rig.rename("/note/.tmp", "/note/a.md")
     assert rig.body("/note/a.md") == b"words\n"
+
+
+def test_a_reader_that_comes_between_a_commit_and_what_follows_it(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the new version, so it belongs to the file that is there now."""
+    rig.save("/note/x.md", b"one\n")
+    first = rig.open("/note/x.md", caller=OTHER)
+    found: list[int] = []
+    put = rig.engine.put
+
+    def put_and_open(*arguments: object, **named: object) -> object:
+        commit = put(*arguments, **named)  # type: ignore[arg-type]
+        found.append(rig.open("/note/x.md", caller=OTHER))
+        return commit
+
+    rig.save("/note/.tmp", b"second\n")
+    monkeypatch.setattr(rig.engine, "put", put_and_open)
+    rig.rename("/note/.tmp", "/note/x.md")
+    monkeypatch.undo()
+    size = rig.stat("/note/x.md", OTHER).size
+    rig.save("/note/x.md", b"the third version\n")
+    assert rig.stat("/note/x.md", OTHER).size == size == len(rig.tree.read(found[0], 99, 0))
+    for handle in (first, *found):
+        rig.tree.release(handle, OTHER)

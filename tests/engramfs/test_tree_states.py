@@ -351,8 +351,8 @@ class Trees(RuleBasedStateMachine):
 
 
 Trees.TestCase.settings = settings(
-    max_examples=25,
-    stateful_step_count=25,
+    max_examples=20,
+    stateful_step_count=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -192,6 +192,20 @@ def test_ftruncate_and_sparse_writes(rig: Rig) -> None:
     assert rig.body("/note/a.md") == b"new\n"
 
 
+def test_space_is_reserved_in_size_only(rig: Rig) -> None:
+    handle = rig.create("/note/a.md")
+    rig.write(handle, b"words\n")
+    rig.tree.fallocate(handle, 1, 0, 1000, ME)  # keep the size
+    assert rig.stat("/note/a.md").size == 6
+    rig.tree.fallocate(handle, 0, 0, 9, ME)
+    assert rig.stat("/note/a.md").size == 9
+    rig.tree.truncate(rig.inode("/note/a.md"), 6, ME, handle)
+    with fails("EOPNOTSUPP"):
+        rig.tree.fallocate(handle, 3, 0, 2, ME)  # punch a hole
+    rig.close(handle)
+    assert rig.body("/note/a.md") == b"words\n"
+
+
 def test_too_large_poisons_until_truncated(tmp_path: Path) -> None:
     with rigged(tmp_path, file_bytes=100) as rig:
         rig.save("/note/a.md", b"old\n")
