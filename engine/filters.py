@@ -86,7 +86,7 @@ def parse_filters(pairs: Sequence[tuple[str, str]], catalogue: Catalogue) -> Fil
     known = {key: given for key, given in values.items() if key in CORE_KEYS}
     kinds = parsing.kinds(known)
     times = {key: parsing.time(key, known[key]) for key in TIMES if key in known}
-    titles = frozenset(map(nfc, _any_of(known["title"]))) if "title" in known else None
+    titles = parsing.titles(known["title"]) if "title" in known else None
     ids = parsing.ids(known["scope_ids"]) if "scope_ids" in known else None
     tests = []
     for key, given in values.items():
@@ -174,9 +174,18 @@ class _Parsing:
             self.say(key, f"{key}: {what}", "write one such as 2026-04-05 or 2026-04-05T10:00:00Z")
         return at
 
+    def titles(self, given: list[str]) -> frozenset[str]:
+        found = frozenset(map(nfc, _any_of(given)))
+        if not found:
+            self.say("title", "title is empty", "write a title, or leave it out")
+        return found
+
     def ids(self, given: list[str]) -> frozenset[str]:
         found = set()
-        for ref in _split(given):
+        refs = _split(given)
+        if not refs:
+            self.say("scope_ids", "scope_ids is empty", "write ids, or leave it out")
+        for ref in refs:
             kind, slash, slug = ref.strip("/").partition("/")
             if _ID.fullmatch(ref.lower()):
                 found.add(ref.lower())

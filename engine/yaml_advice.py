@@ -39,6 +39,10 @@ def _advice(message: str, row: str) -> tuple[str, str]:
         return name, f"write {name}: {spelled}" if name else f"write {spelled}"
     if "flow" in message:
         return name, "close the bracket, or put the text in double quotes"
+    if "Unicode character escape" in message:
+        return name, "write the character itself"
+    if "escape" in message or "hexdecimal" in message:
+        return name, "write \\\\ for a backslash, or put the text in single quotes"
     if "quoted" in message:
         return name, "close the quotes"
     if "\t" in row and ("tab" in message or "cannot start any token" in message):

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
+from engine.errors import NotFound
+
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
+
+PACK_SECONDS = 600.0
+PACKS = 256
+PACK_BYTES = 16 * 1024 * 1024
 
 
 class Kept(Generic[Key, Value]):
@@ -67,3 +74,30 @@ class Kept(Generic[Key, Value]):
         held = self._values.pop(key, None)
         if held is not None:
             self._weight -= self._weigh(held[1])
+
+
+class Packs:
+    """The answers of recalls by their tokens, for ten minutes after they were last read.
+
+    `owner` is who may ask for them again: a mountpoint, or the scope of a command.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._kept: Kept[tuple[Hashable, str], bytes] = Kept(
+            PACKS, PACK_SECONDS, clock, renew=True, weigh=len, most_weight=PACK_BYTES
+        )
+
+    def put(self, owner: Hashable, token: str, answer: bytes) -> None:
+        """Keep an answer."""
+        self._kept.put((owner, token), answer)
+
+    def again(self, token: str, *owners: Hashable) -> bytes:
+        """The answer of `token` that one of `owners` got; NotFound."""
+        for owner in owners:
+            found = self._kept.get((owner, token))
+            if found is not None:
+                return found
+        raise NotFound(
+            f"no answer has the token {token}",
+            f"answers are kept for {PACK_SECONDS / 60:.0f} minutes; ask again",
+        )

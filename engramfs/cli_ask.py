@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from engramfs.cli import ask, group, store_options
+from engramfs.wire import Failed
 
 _ANY_KEY = {"ignore_unknown_options": True, "allow_interspersed_args": True}
 
@@ -16,8 +17,12 @@ def pairs_of(words: Sequence[str]) -> list[tuple[str, str]]:
     """Words of a command line as the pairs of a request.
 
     `--key value` and `--key=value` are pairs, a `--key` without a value is on, dashes in a key may
-    stand for its underscores; everything else, and everything behind `--`, is the question.
+    stand for its underscores (not in the NAME of prop.NAME, which is the author's); everything
+    else, and everything behind `--`, is the question. Raises Failed for words that are not UTF-8.
     """
+    for word in words:
+        if any("\ud800" <= character <= "\udfff" for character in word):
+            raise Failed(f"{word[:80]!a} is not UTF-8", 2)
     pairs: list[tuple[str, str]] = []
     question: list[str] = []
     rest = list(words)
@@ -32,7 +37,8 @@ def pairs_of(words: Sequence[str]) -> list[tuple[str, str]]:
         key, equals, value = word[2:].partition("=")
         if not equals:
             value = rest.pop(0) if rest and not rest[0].startswith("--") else "on"
-        pairs.append((key.replace("-", "_"), value))
+        family, dot, name = key.partition(".")
+        pairs.append((family.replace("-", "_") + dot + name, value))
     if question:
         pairs.insert(0, ("q", " ".join(question)))
     return pairs

@@ -9,12 +9,13 @@ import base64
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import Invalid, Problem
 from engramfs import wire
+from engramfs.answers import Packs
 from engramfs.wire import Failed, Message
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Host:
     tree: Namespace = ()
     mountpoints: tuple[str, ...] = ()
     roots: Mapping[str, str] | None = None  # roots mode: kind -> mountpoint
+    packs: Packs = field(default_factory=Packs)
 
 
 def perform(host: Host, request: Message, progress: Progress) -> Message:
@@ -78,9 +80,14 @@ def _recall(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
 
     try:
         request = parse_request(_pairs(arguments), host.engine.catalogue, host.engine.config)
+        if request.token:
+            # Commands have the rights of the whole store: what a mount was told they may read.
+            mounts = host.mountpoints if scope.covers(host.tree) else ()
+            return {"text": host.packs.again(request.token, scope, *mounts).decode()}
         pack = host.engine.recall(scope, request, path_of=lambda entry: _path(host, entry))
     except Invalid as error:
         raise Failed(str(wire.failure(error)), 2) from error
+    host.packs.put(scope, pack.token, pack.rendered)
     return {"text": pack.rendered.decode("utf-8", "replace")}
 
 

@@ -113,7 +113,7 @@ def _serve(
             root = None if point.kind is None else _kind(engine, point.kind)
             show_id = settings.text("id_in_file") == "shown"
             about = ControlSettings(point.path, root, shown, show_id)
-            control = ControlFiles(engine, scope, about)
+            control = ControlFiles(engine, scope, about, packs=host.packs)
             stack.callback(control.close)
             tree = Tree(engine, scope, overlay, control, _tree_settings(settings, root, shown))
             loop = _Loop(tree, point.path, options, ended)

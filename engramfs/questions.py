@@ -6,20 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.errors import Invalid, NotFound, Problem
+from engine.errors import Invalid, Problem
 from engine.recall.pairs import Pairs
 from engine.recall.request import RecallRequest, SearchRequest, parse_request, parse_search
 from engramfs import searching
-from engramfs.answers import Kept
+from engramfs.answers import Packs
 
 if TYPE_CHECKING:
     from engine.engine import Engine
     from engine.model import Entry
     from engine.namespace import Scope
-
-TOKEN_SECONDS = 600.0
-TOKENS = 256
-TOKEN_BYTES = 16 * 1024 * 1024
 
 RECALL = ".recall"
 
@@ -41,7 +37,8 @@ class Questions:
         scope: Scope,
         kinds: Callable[[], frozenset[str] | None],
         path_of: Callable[[Entry], str | None],
-        clock: Callable[[], float],
+        packs: Packs,
+        mountpoint: str,
         *,
         shown: bool,
     ) -> None:
@@ -50,9 +47,8 @@ class Questions:
         self._kinds = kinds
         self._path_of = path_of
         self._shown = shown
-        self._packs: Kept[str, bytes] = Kept(
-            TOKENS, TOKEN_SECONDS, clock, renew=True, weigh=len, most_weight=TOKEN_BYTES
-        )
+        self._packs = packs
+        self._mountpoint = mountpoint
 
     def judge(self, name: str, pairs: Pairs, form: str) -> bool:
         """Invalid for a bad request. True when the request waits for pending vectors."""
@@ -73,13 +69,7 @@ class Questions:
 
     def _recall(self, request: RecallRequest, form: str) -> bytes:
         if request.token:
-            kept = self._packs.get(request.token)
-            if kept is None:
-                raise NotFound(
-                    f"no answer has the token {request.token}",
-                    f"answers are kept for {TOKEN_SECONDS / 60:.0f} minutes; ask again",
-                )
-            return kept
+            return self._packs.again(request.token, self._mountpoint)
         if form == AGAIN:
             request = replace(request, fresh=False)
         pack = self._engine.recall(
@@ -89,7 +79,7 @@ class Questions:
             shown=self._shown,
             seconds=self._seconds(form),
         )
-        self._packs.put(pack.token, pack.rendered)
+        self._packs.put(self._mountpoint, pack.token, pack.rendered)
         return pack.rendered
 
     def _seconds(self, form: str) -> float:

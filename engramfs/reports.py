@@ -12,9 +12,8 @@ from engramfs import render
 from engramfs.render_schema import schema_text, schema_values
 
 if TYPE_CHECKING:
-    from engine.engine import Engine
-
     from engine.catalogue import Kind
+    from engine.engine import Engine
     from engine.model import Notice
     from engine.namespace import Scope
 
@@ -100,7 +99,13 @@ def _keys(name: str, pairs: Pairs) -> dict[str, str]:
         for key, _ in pairs
         if key not in keys
     ]
-    wanted = dict(pairs)
+    wanted = {key: value.strip() for key, value in pairs}
+    for key in wanted:
+        times = sum(name == key for name, _ in pairs)
+        if times > 1:
+            problems.append(Problem(f"{key} is given {times} times", key=key, hint="give it once"))
+    if "format" in wanted:
+        wanted["format"] = wanted["format"].lower()
     if "format" in keys and wanted.get("format", "md") not in _FORMATS:
         message = f"format: `{wanted['format']}` is not known"
         problems.append(Problem(message, key="format", hint=f"one of {', '.join(_FORMATS)}"))

@@ -4,9 +4,10 @@
 
 `reader` is what `engine.reader.Reader` says; `request` comes from `parse_request` of
 `engine.recall.request`; `path_of(entry)` is the engram's path as the asker sees it, None outside
-the tree. The answer's bytes are `pack.rendered`, its name `pack.token`. Raises Invalid when the
-request's namespace contradicts the scope, StrictRecallFailed, and EmbedderFailed when the counter
-"model" cannot be had.
+the tree. The answer's bytes are `pack.rendered`, its name `pack.token`; who asks
+keeps them, so that a request that is a token is NotFound here. Raises Invalid when the request's
+namespace contradicts the scope, StrictRecallFailed, and EmbedderFailed when the counter "model"
+cannot be had.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from engine.channels import Retrieved, retrieve
 from engine.columns import Columns
-from engine.errors import StrictRecallFailed
+from engine.errors import NotFound, StrictRecallFailed
 from engine.filtering import Masks, favourites, masks
 from engine.model import Degraded, Entry
 from engine.namespace import Scope, bind
@@ -63,6 +64,8 @@ def recall(
     `shown` says whether files are shown with their id line (spans move with it). `seconds` bounds
     what the vector channel may take; the answer is degraded when it takes longer.
     """
+    if request.token:
+        raise NotFound(f"the answer {request.token} is kept by who asked", "ask there, or ask anew")
     timings = Timings(time.perf_counter())
     scope = bind(scope, request.namespace)
     if request.fresh:

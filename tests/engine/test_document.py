@@ -221,7 +221,10 @@ def test_nested_keys_given_twice() -> None:
         ("title: a: b", "title", 'title: "a: b"'),
         ("x: @home", "x", 'x: "@home"'),
         ("x: [a, b", "x", "bracket"),
-        ('x: "open', "x", "quotes"),
+        ('x: "open', "x", "close the quotes"),
+        (r'x: "C:\Users"', "x", "single quotes"),
+        (r'x: "C:\dir"', "x", "single quotes"),
+        (r'x: "\ud83d\ude00"', "x", "the character itself"),
         ("x:\n\ty: 1", "y", "tabs"),
     ],
 )

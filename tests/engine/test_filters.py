@@ -123,6 +123,8 @@ def test_titles_and_slugs_are_compared_composed() -> None:
         (("kinds", " , "), "empty"),
         (("created_after", "soon"), "2026-04-05"),
         (("scope_ids", "nope"), "kind/slug"),
+        (("scope_ids", " , "), "empty"),
+        (("title", " "), "empty"),
         (("colour", "red"), "prop.NAME"),
     ],
 )

@@ -15,6 +15,7 @@ from engramfs.cli_ask import pairs_of
 from engramfs.cli_import import plan
 from engramfs.cli_mount import server_arguments
 from engramfs.settings import load
+from engramfs.wire import Failed
 
 
 def run(*arguments: object, store: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -41,11 +42,21 @@ def run(*arguments: object, store: Path | None = None) -> subprocess.CompletedPr
         (["--kinds", "a", "--", "--budget"], [("q", "--budget"), ("kinds", "a")]),
         (["-word", '"a phrase"'], [("q", '-word "a phrase"')]),
         (["--q=a=b"], [("q", "a=b")]),
+        (
+            ["--prop.due-date", "x", "--max-characters=9"],
+            [("prop.due-date", "x"), ("max_characters", "9")],
+        ),
         ([], []),
     ],
 )
 def test_words_as_pairs(words: list[str], pairs: list[tuple[str, str]]) -> None:
     assert pairs_of(words) == pairs
+
+
+def test_words_that_are_not_utf_8_are_a_fault_of_usage() -> None:
+    with pytest.raises(Failed, match="not UTF-8") as failed:
+        pairs_of(["caf\udce9"])
+    assert failed.value.exit_code == 2
 
 
 @given(st.lists(st.text()))

@@ -88,6 +88,14 @@ def test_what_is_wrong_is_told_with_the_valid_range(files: ControlFiles) -> None
     assert json.loads(cat(files, ".errors?format=json"))[0]["event"] == "request"
 
 
+@pytest.mark.parametrize("name", [".schema?kind=deal&kind=note", ".errors?format=md&format=json"])
+def test_a_report_takes_each_key_once(files: ControlFiles, name: str) -> None:
+    with pytest.raises(FsError) as caught:
+        files.serve(name, CALLER)
+    assert caught.value.code == "EINVAL"
+    assert "is given 2 times (give it once)" in cat(files, ".errors")
+
+
 def test_a_miss_is_told_by_status(files: ControlFiles) -> None:
     assert "## " not in cat(files, ".recall?q=xylophone")
     status = json.loads(cat(files, ".status?format=json"))

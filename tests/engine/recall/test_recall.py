@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.catalogue import Catalogue, Kind
 from engine.config import Config
 from engine.document import with_id
-from engine.errors import EmbedderFailed, Invalid, StrictRecallFailed
+from engine.errors import EmbedderFailed, Invalid, NotFound, StrictRecallFailed
 from engine.namespace import Scope
 from engine.recall.recall import recall
 from engine.recall.request import RecallRequest, parse_request
@@ -358,3 +358,8 @@ def test_laws_over_any_library(
         for kinds in ("a,b", "b,a", "b&kinds=a")
     ]
     assert len(set(orders)) == 1
+
+
+def test_a_token_is_nothing_to_recall(library: Library) -> None:
+    with pytest.raises(NotFound, match="a000a000 is kept by who asked"):
+        library.ask("set=a000a000")
