@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.catalogue import Catalogue, catalogue_to_rows
+from engine.catalogue import Catalogue, Kind, catalogue_to_rows
 from engine.errors import Conflict, Invalid, Problem
 from engine.kinds import Breaks, apply, changes, parse_kinds, with_open_kind, without_kind
 from engine.model import PropertyValue
@@ -29,6 +29,23 @@ def apply_kinds(state: State, text: str) -> tuple[str, ...]:
         if told:
             _keep(state, after)
     return told
+
+
+def changed_kinds(before: Catalogue, after: Catalogue) -> frozenset[str]:
+    """Kinds of both catalogues whose engrams are read, indexed or linked otherwise now."""
+    return frozenset(
+        name
+        for name, kind in after.kinds.items()
+        if (old := before.kinds.get(name)) is not None and _derivation(old) != _derivation(kind)
+    )
+
+
+def _derivation(kind: Kind) -> tuple[object, ...]:
+    fields = {
+        name: (field.type, field.many, field.link, field.to, field.skip_index)
+        for name, field in kind.fields.items()
+    }
+    return (kind.declared, kind.lang, kind.embed, fields)
 
 
 def make_kind(state: State, name: str) -> None:

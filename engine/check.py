@@ -17,6 +17,7 @@ from engine.errors import EngineError, Problem, StoreCorrupt
 from engine.linking import After
 from engine.links import resolve
 from engine.model import Entry, Link
+from engine.reindex import fresh_of, stored_of
 from engine.state import State
 from engine.store import edges, places, versions
 from engine.store.edges import DANGLING
@@ -122,12 +123,7 @@ def _derived(state: State, entry: Entry, row: Version) -> Iterator[Problem]:
     except EngineError as error:
         yield Problem(f"{_name(entry)}: {error}", key="parts", hint=_REINDEX)
         return
-    stored = (row.parts, row.documents, row.terms, row.shown_size, row.title, row.summary)
-    fresh = (
-        content.stored_parts, content.documents, content.terms, len(content.shown),
-        content.head.title, content.head.summary,
-    )  # fmt: skip
-    if stored != fresh:
+    if stored_of(row) != fresh_of(content):
         what = f"parts or terms of {_name(entry)} are not those of its bytes"
         yield Problem(what, key="parts", hint=_REINDEX)
     yield from _expressed(state, entry, content.links)

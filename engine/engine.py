@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from engine import attributes, move, removal
-from engine.applying import apply_kinds, make_kind, remove_kind
+from engine.applying import make_kind, remove_kind
 from engine.catalogue import Catalogue
 from engine.config import Config
+from engine.entries import Place
 from engine.ids import uuid7
 from engine.model import (
     Change,
@@ -81,13 +82,13 @@ class Engine:
             store, embedder=embedder, embed=embed, config=config or Config(), clock=clock,
             new_id=new_id, re_embed=re_embed,
         )  # fmt: skip
+        upkeep = Upkeep(state, fulltext)
         try:
             if kinds is not None:
-                apply_kinds(state, kinds)
+                upkeep.apply_kinds(kinds)
         except BaseException:
             state.store.close()
             raise
-        upkeep = Upkeep(state, fulltext)
         upkeep.start()
         return cls(upkeep)
 
@@ -108,7 +109,7 @@ class Engine:
 
     def apply_kinds(self, text: str) -> tuple[str, ...]:
         """Apply kinds.yaml, all or nothing; what changed, a line each. Invalid names engrams."""
-        return apply_kinds(self._state, text)
+        return self._upkeep.apply_kinds(text)
 
     def make_kind(self, name: str) -> None:
         """Open mode's mkdir."""
@@ -121,7 +122,11 @@ class Engine:
     # -- reading -----------------------------------------------------------------
     def lookup(self, scope: Scope, kind: str, slug: str) -> Entry | None:
         """The live engram or blank at a place of exactly this namespace."""
-        return self._state.entries.at((scope.attributes, kind, nfc(slug)))
+        return self._state.entries.at(self._place(scope, kind, slug))
+
+    def _place(self, scope: Scope, kind: str, slug: str) -> Place:
+        known = self._state.catalogue.kind(kind)
+        return (scope.attributes, known.name if known is not None else kind, nfc(slug))
 
     def entries(self, scope: Scope, kind: str | None = None) -> list[Entry]:
         """Live engrams and blanks of exactly this namespace."""
@@ -165,7 +170,7 @@ class Engine:
 
     def lost(self, scope: Scope, kind: str, slug: str) -> Entry | None:
         """The engram that a path lost within the grace time and that lives nowhere."""
-        return lost(self._state, (scope.attributes, kind, nfc(slug)))
+        return lost(self._state, self._place(scope, kind, slug))
 
     def status(self, scope: Scope) -> Status:
         """Counts of what the scope covers."""
@@ -334,7 +339,7 @@ class Engine:
         self._upkeep.settle()
 
     def check(self, repair: bool = False) -> tuple[Problem, ...]:
-        """What does not agree in the store; with `repair`, what could be made again is."""
+        """What does not agree in the store; with `repair`, what still does not after repairing."""
         return self._upkeep.check(repair)
 
     def reindex(

@@ -14,6 +14,7 @@ from engine.document import parse, with_place
 from engine.entries import Former, Place, is_live, place_of
 from engine.errors import Invalid, NotFound
 from engine.identity import target_keeps
+from engine.inline import embed_missing
 from engine.linking import connect
 from engine.model import Change, Commit, Entry, Identity
 from engine.namespace import Scope
@@ -82,6 +83,7 @@ def exchange(state: State, scope: Scope, id_a: str, id_b: str, by: str = "") -> 
             for entry, there in ((a, b), (b, a)):
                 place = (entry.namespace, there.kind, there.slug)
                 content = at_place(state, entry, place, there.name)
+                plan.vectors.update(embed_missing(state, content))
                 moved = plan.add(
                     _moved_row(state, plan, entry, content, place, there.name, by), content
                 )
@@ -163,6 +165,7 @@ def _go(
 ) -> Commit:
     """The engram takes the place; one that is there is soft-deleted, a blank goes."""
     content = at_place(state, entry, place, name)
+    plan.vectors.update(embed_missing(state, content))
     removed: tuple[Entry, ...] = ()
     if target is not None and is_live(target):
         gone = plan.add(deleted_row(state, plan, target, by))
@@ -184,6 +187,7 @@ def _take_bytes(
     """The engram at the target stays, with the bytes and times of the temporary that arrives."""
     place = place_of(target)
     content = at_place(state, arriving, place, name, id=target.id)
+    plan.vectors.update(embed_missing(state, content))
     same = state.sources.same(target, content.source)
     row = content_row(
         state, plan, content,

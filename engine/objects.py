@@ -12,7 +12,7 @@ from engine.model import Edge, Engram, Entry, Span, Status
 from engine.namespace import Scope
 from engine.parts import head_lines, head_text
 from engine.state import State
-from engine.store import refusals, versions
+from engine.store import refusals, vectors, versions
 from engine.store.edges import DANGLING, EdgeRow
 from engine.store.versions import Version
 
@@ -154,7 +154,8 @@ def status(state: State, scope: Scope, problems: tuple[str, ...]) -> Status:
     with state.store.cursor() as cursor:
         misses = refusals.load_misses(cursor, 100)
     asked = [question for namespace, question in misses if scope.covers(namespace)]
-    model = state.embedder.fingerprint if state.embedder is not None else ""
+    with state.store.cursor() as cursor:
+        model = vectors.model(cursor)
     now = state.clock()
     return Status(
         engrams=len(seen),
@@ -163,7 +164,7 @@ def status(state: State, scope: Scope, problems: tuple[str, ...]) -> Status:
         refusals=len(state.refusals.notices(scope.attributes, now)),
         seq=state.store.counters.next_seq - 1,
         embed=state.embed,
-        model=model,
+        model=model.fingerprint if model is not None else "",
         kinds={name: kinds.get(name, 0) for name in state.catalogue.kinds},
         misses=tuple(dict.fromkeys(asked))[:_MISSES],
         problems=(*problems, *state.store.troubles.values(), *state.damaged.values()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from engine.config import Config
 from engine.edges import Edges
 from engine.embed import Embedder, OnnxEmbedder
 from engine.entries import Entries, is_live
-from engine.errors import Invalid, Problem
+from engine.errors import EmbedderFailed, Invalid, Problem
 from engine.identity import heir
 from engine.index import Index
 from engine.naming import Names
@@ -28,6 +29,8 @@ from engine.store.connection import Store
 from engine.store.fulltext import Fulltext
 from engine.store.loading import load
 from engine.store.versions import Version, entry_of
+
+log = logging.getLogger(__name__)
 
 EMBED_MODES = ("background", "inline", "off")
 
@@ -55,11 +58,7 @@ def open_state(
     gc.disable()  # a third of the time goes into looking for garbage that is not there
     try:
         if embed != "off" and embedder is not None:
-            wanted = vectors.Model(embedder.fingerprint, embedder.dimension)
-            with store.transaction() as cursor:
-                if re_embed and vectors.model(cursor) != wanted:
-                    vectors.drop_all(cursor)
-                vectors.agree(cursor, wanted)
+            _agree_on_model(store, embedder, embed, re_embed)
         return _filled(store, embedder, embed, config, clock, new_id)
     except BaseException:
         store.close()
@@ -67,6 +66,25 @@ def open_state(
     finally:
         if collects:
             gc.enable()
+
+
+def _agree_on_model(store: Store, embedder: Embedder, embed: str, re_embed: bool) -> None:
+    """The store's vectors are the embedder's, or there are none.
+
+    A model that cannot be read does not keep a store shut in the background mode: everything else
+    works, and embedding fails and is reported until it can be read.
+    """
+    try:
+        wanted = vectors.Model(embedder.fingerprint, embedder.dimension)
+    except EmbedderFailed as error:
+        if embed == "inline":
+            raise
+        log.error("the model cannot be used: %s", error)
+        return
+    with store.transaction() as cursor:
+        if re_embed and vectors.model(cursor) != wanted:
+            vectors.drop_all(cursor)
+        vectors.agree(cursor, wanted)
 
 
 def _filled(

@@ -200,7 +200,7 @@ def stage(state: State, plan: Plan, work: Work) -> Commit:
     unchanged = entry is not None and state.sources.same(entry, work.content.source)
     event = "create" if entry is None else "update" if is_live(entry) else "revive"
     name = at.name if at is not None and not draft.renamed_onto else work.name
-    mode = draft.mode
+    mode = draft.mode & 0o777 if draft.mode is not None else None
     if mode is None:
         mode = at.mode if at is not None else entry.mode if entry is not None else FILE_MODE
     no = entry.no if entry is not None else state.store.counters.engram()
@@ -255,7 +255,7 @@ def _stage_same(state: State, plan: Plan, draft: Draft, live: Entry) -> Commit:
     row = replace(
         row,
         mtime_ns=draft.mtime_ns if draft.mtime_ns is not None else plan.now_ns,
-        mode=draft.mode if draft.mode is not None else row.mode,
+        mode=draft.mode & 0o777 if draft.mode is not None else row.mode,
     )
     if draft.renamed_onto and draft.name is not None:
         row = replace(row, name=draft.name)

@@ -26,16 +26,21 @@ _BATCH = 200  # engrams written in one transaction
 
 
 def reindex(
-    state: State, *, embed: bool, progress: Callable[[int, int], None] | None = None
+    state: State,
+    *,
+    embed: bool,
+    progress: Callable[[int, int], None] | None = None,
+    kinds: frozenset[str] | None = None,
 ) -> dict[str, int]:
     """Rebuild; returns counts of engrams looked at, changed and damaged.
 
     `embed`: forget every vector, so that the model of this store embeds everything again. Damaged
-    engrams are left as they are and recorded in `state.damaged`.
+    engrams are left as they are and recorded in `state.damaged`. `kinds` limits it to some.
     """
     if embed:
         forget_vectors(state)
-    live = state.entries.live()
+    live = [entry for entry in state.entries.live() if kinds is None or entry.kind in kinds]
+    _drop_orphans(state)
     counts = {"engrams": len(live), "changed": 0, "damaged": 0}
     for start in range(0, len(live), _BATCH):
         batch = live[start : start + _BATCH]
@@ -51,6 +56,15 @@ def reindex(
         if progress is not None:
             progress(start + len(batch), len(live))
     return counts
+
+
+def _drop_orphans(state: State) -> None:
+    """Edges of engrams that do not exist go."""
+    with state.store.lock:
+        orphans = {row.source for row in state.edges.all() if state.entries.get(row.source) is None}
+        plan = Plan(state.clock(), edges=dict.fromkeys(orphans, ()))
+        if orphans:
+            run(state, plan)
 
 
 def forget_vectors(state: State) -> None:
@@ -94,9 +108,23 @@ def differs(state: State, entry: Entry, content: Prepared) -> bool:
         return True
     with state.store.cursor() as cursor:
         terms = versions.terms_of(cursor, [row.parts_seq]).get(row.parts_seq)
-    return (row.documents, row.parts, terms, row.title, row.summary, row.shown_size) != (
-        content.documents, content.stored_parts, content.terms, content.head.title,
-        content.head.summary, len(content.shown),
+    return stored_of(replace(row, terms=terms)) != fresh_of(content)
+
+
+def stored_of(row: Version) -> tuple[object, ...]:
+    """What a row says of everything that is derived from its bytes."""
+    return (
+        row.documents, row.parts, row.terms, row.title, row.summary, dict(row.properties),
+        row.shown_size,
+    )  # fmt: skip
+
+
+def fresh_of(content: Prepared) -> tuple[object, ...]:
+    """The same as a fresh analysis gives it."""
+    head = content.head
+    return (
+        content.documents, content.stored_parts, content.terms, head.title, head.summary,
+        dict(head.properties), len(content.shown),
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from engine.applying import ensure_known
 from engine.entries import Former, Place, is_live, place_of
 from engine.errors import Conflict, NotFound
 from engine.identity import heir
+from engine.inline import embed_missing
 from engine.linking import connect
 from engine.model import Change, Commit, Entry, Identity
 from engine.move import at_place, own
@@ -95,6 +96,7 @@ def revive(
 
 def _revived(state: State, plan: Plan, entry: Entry, place: Place, name: str) -> Commit:
     content = at_place(state, entry, place, name)
+    plan.vectors.update(embed_missing(state, content))
     row = content_row(
         state, plan, content,
         no=entry.no,

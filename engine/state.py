@@ -87,7 +87,9 @@ class State:
             found = self.directories.get((namespace, kind))
             if found is None:
                 inode = self.store.new_inode()
-                found = Directory(namespace, kind, inode, DIRECTORY_MODE, self.clock())
+                came = [entry.created_ns for entry in self.entries.shelf(namespace, kind)]
+                at = max(came, default=self.clock())
+                found = Directory(namespace, kind, inode, DIRECTORY_MODE, at)
                 self.keep_directory(found)
             return found
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
+from engine.applying import apply_kinds, changed_kinds
 from engine.check import check
 from engine.embedding import embedding_of
 from engine.model import Problem
 from engine.reindex import reindex
 from engine.state import State
-from engine.store import history, places, refusals
+from engine.store import history, places, refusals, vectors
 from engine.store.fulltext import Fulltext
 from engine.succession import settle_due
 from engine.worker import Background
@@ -50,6 +51,7 @@ class Upkeep:
             due=lambda: state.store.log_bytes() > state.config.checkpoint_bytes,
         )
         register("prune", self.prune, every_seconds=_HOUR)
+        register("vectors", self.drop_unused_vectors, every_seconds=24 * _HOUR)
 
     def start(self) -> None:
         """Start the thread."""
@@ -104,11 +106,27 @@ class Upkeep:
                 state.entries.erase(no)
                 state.edges.erase(no)
 
+    def drop_unused_vectors(self) -> None:
+        """Drop the vectors of texts that no kept version has."""
+        with self.state.store.transaction() as cursor:
+            vectors.drop_unused(cursor)
+
+    def apply_kinds(self, text: str) -> tuple[str, ...]:
+        """Apply kinds.yaml; what is derived from engrams of changed kinds is made anew."""
+        before = self.state.catalogue
+        told = apply_kinds(self.state, text)
+        kinds = changed_kinds(before, self.state.catalogue)
+        if kinds:
+            reindex(self.state, embed=False, kinds=kinds)
+            self.background.committed()
+        return told
+
     def check(self, repair: bool) -> tuple[Problem, ...]:
-        """What does not agree; with `repair`, what could be made again is."""
+        """What does not agree; with `repair`, what still does not when all is made anew."""
         problems = check(self.state)
         if repair and problems:
             self.reindex(embed=False)
+            problems = check(self.state)
         return problems
 
     def reindex(

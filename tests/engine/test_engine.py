@@ -82,6 +82,24 @@ def test_a_rename_to_another_kind_is_judged_by_it_first() -> None:
     desk.sound()
 
 
+def test_changed_kinds_are_indexed_and_linked_anew() -> None:
+    desk = Desk(kinds="kinds: {task: {fields: {owner: {type: string}, code: {type: string}}}}")
+    desk.put("ann", "# Ann\n", kind="task")
+    desk.put("x", "---\nowner: ann\ncode: zebra\n---\n", kind="task")
+    assert desk.edges("x", "task") == []
+    before = desk.entry("x", "task")
+    desk.engine.apply_kinds(
+        "kinds: {task: {fields: {owner: {type: string, link: owned_by}, "
+        "code: {type: string, skip_index: true}}}}"
+    )
+    (edge,) = desk.edges("x", "task")
+    assert edge.target == desk.entry("ann", "task").id
+    assert desk.engine.search(HERE, "zebra").hits == ()
+    after = desk.entry("x", "task")
+    assert (after.updated_ns, after.ctime_ns) == (before.updated_ns, before.ctime_ns)
+    desk.sound()
+
+
 def test_open_mode_makes_and_removes_kinds(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.engine.make_kind("Ideas")
