@@ -1,1 +1,1 @@
-"""The knowledge engine: objects, kinds, search and recall. Knows no mount, errno or command line."""
+"""The knowledge engine: kinds, engrams, search, recall. Knows no mount, errno or command line."""

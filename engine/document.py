@@ -11,19 +11,18 @@ import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
+from engine.catalogue import RESERVED_KEYS
 from engine.config import Config
 from engine.errors import Invalid, Problem
+from engine.ids import UUID
 from engine.slug import nfc
 from engine.yaml_core import Loaded, load
 from engine.yaml_nodes import Block, Node, Written
 from engine.yaml_text import double_quoted, mapping_text, scalar_text, single_quoted, verbatim
 
-RESERVED = ("id", "kind", "domain", "slug", "title", "summary")
-
 _BOM = b"\xef\xbb\xbf"
 _DEFAULTS = Config()
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
-_UUID_BYTES = re.compile(_UUID.pattern.encode(), re.IGNORECASE)
+_UUID_BYTES = re.compile(UUID.pattern.encode(), re.IGNORECASE)
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)+")  # an anchor or a tag before a value
 _NOTHING = Block()
 
@@ -127,7 +126,7 @@ def carried_id(document: Document) -> str | None:
     if "id" not in document.values:
         return None
     node = document.values["id"]
-    if isinstance(node, Written) and _UUID.fullmatch(node.text):
+    if isinstance(node, Written) and UUID.fullmatch(node.text):
         return node.text.lower()
     shown = node.text if isinstance(node, Written) else "a list or mapping"
     raise Invalid(
@@ -302,7 +301,7 @@ def _root(loaded: Loaded, front: str) -> tuple[Block, tuple[Problem, ...]]:
 
 def _byte_spans(loaded: Loaded, front: str, base: int) -> dict[str, tuple[int, int]]:
     spans = {}
-    for key in RESERVED:
+    for key in RESERVED_KEYS:
         if key in loaded.spans:
             start, end = loaded.spans[key]
             first = base + len(front[:start].encode())
@@ -366,7 +365,7 @@ def format_engram(
     no quotes. Invalid if a property has the name of a reserved key, or a text is not Unicode.
     """
     head = {"id": id, "domain": kind, "slug": slug, "title": title, "summary": summary}
-    taken = sorted(name for name in properties if name in RESERVED or not name)
+    taken = sorted(name for name in properties if name in RESERVED_KEYS or not name)
     if taken:
         raise Invalid(
             *(

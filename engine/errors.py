@@ -39,6 +39,12 @@ class Problem:
         return f"{where}{self.message}{hint}"
 
 
+def shown(text: str) -> str:
+    """What was given, as a message quotes it: 80 characters at most, valid UTF-8."""
+    clean = text.encode("utf-8", "backslashreplace").decode()
+    return clean if len(clean) <= 80 else clean[:79] + "…"
+
+
 class EngineError(Exception):
     """Base of all errors of the engine: a sentence and a hint."""
 

@@ -5,14 +5,14 @@ Repeated or comma-separated values mean any of them. A value that holds commas i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from engine.catalogue import WELL_KNOWN, Catalogue, Field, Kind
 from engine.conditions import Equals, Range, Test, by_shape
-from engine.errors import Invalid, Problem
+from engine.errors import Invalid, Problem, shown
+from engine.ids import UUID
 from engine.instants import instant
 from engine.model import Entry
 from engine.slug import SUFFIX, nfc
@@ -22,10 +22,10 @@ TIMES = ("created_after", "created_before", "updated_after", "updated_before")
 CORE_KEYS = frozenset({"kinds", "kind", "title", "scope_ids", *TIMES})
 PROPERTY = "prop."
 
+TRUE = frozenset({"true", "on", "1"})
+FALSE = frozenset({"false", "off", "0"})
+
 _SUFFIXES = ("_after", "_before", "_min", "_max")
-_TRUE = frozenset({"true", "on", "1"})
-_FALSE = frozenset({"false", "off", "0"})
-_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,21 +118,18 @@ def _any_of(given: Iterable[str]) -> list[str]:
     found: dict[str, None] = {}
     for value in given:
         found[value.strip()] = None
-        found.update(dict.fromkeys(_split([value])))
+        found.update(dict.fromkeys(split([value])))
     return [value for value in found if value]
 
 
-def _split(given: Iterable[str]) -> list[str]:
+def split(given: Iterable[str]) -> list[str]:
+    """Repeated and comma-separated values, each once, blanks around them and empty ones dropped."""
     parts = (part.strip() for value in given for part in value.split(","))
     return list(dict.fromkeys(part for part in parts if part))
 
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(sorted(names))
-
-
-def _shown(value: str) -> str:
-    return value if len(value) <= 80 else value[:79] + "…"
 
 
 class _Parsing:
@@ -143,21 +140,21 @@ class _Parsing:
         self.problems: list[Problem] = []
 
     def say(self, key: str, message: str, hint: str) -> None:
-        self.problems.append(Problem(message, key=_shown(key), hint=hint))
+        self.problems.append(Problem(message, key=shown(key), hint=hint))
 
     def kinds(self, known: Mapping[str, list[str]]) -> frozenset[str] | None:
         asked: frozenset[str] | None = None
         for key in ("kinds", "kind"):
             if key not in known:
                 continue
-            names = _split(known[key])
+            names = split(known[key])
             if not names:
                 self.say(key, f"{key} is empty", "name kinds or groups, or leave it out")
             found, unknown = self.catalogue.expand(names)
             if not self.catalogue.open:
                 valid = _listed({**self.catalogue.kinds, **self.catalogue.groups})
                 for name in unknown:
-                    message = f"{key}: `{_shown(name)}` is no kind or group"
+                    message = f"{key}: `{shown(name)}` is no kind or group"
                     self.say(key, message, f"the kinds are {valid}")
             these = frozenset({*found, *unknown})
             asked = these if asked is None else asked & these
@@ -167,9 +164,7 @@ class _Parsing:
         at = instant(given[0])
         if at is None or len(given) > 1:
             what = (
-                "is given twice"
-                if len(given) > 1
-                else f"{_shown(given[0])!r} is not a date or time"
+                "is given twice" if len(given) > 1 else f"{shown(given[0])!r} is not a date or time"
             )
             self.say(key, f"{key}: {what}", "write one such as 2026-04-05 or 2026-04-05T10:00:00Z")
         return at
@@ -182,19 +177,19 @@ class _Parsing:
 
     def ids(self, given: list[str]) -> frozenset[str]:
         found = set()
-        refs = _split(given)
+        refs = split(given)
         if not refs:
             self.say("scope_ids", "scope_ids is empty", "write ids, or leave it out")
         for ref in refs:
             kind, slash, slug = ref.strip("/").partition("/")
-            if _ID.fullmatch(ref.lower()):
+            if UUID.fullmatch(ref):
                 found.add(ref.lower())
             elif slash and slug:
                 found.add(f"{kind.lower()}/{nfc(slug.removesuffix(SUFFIX))}")
             else:
                 self.say(
                     "scope_ids",
-                    f"scope_ids: `{_shown(ref)}` names no engram",
+                    f"scope_ids: `{shown(ref)}` names no engram",
                     "write an id or kind/slug",
                 )
         return frozenset(found)
@@ -217,7 +212,7 @@ class _Parsing:
         where = f" by {_listed(kinds)}" if kinds else ""
         self.say(
             key,
-            f"{key}={_shown(','.join(given))}: `{_shown(name)}` is not declared{where}",
+            f"{key}={shown(','.join(given))}: `{shown(name)}` is not declared{where}",
             "declared are " + _listed({*declared, *WELL_KNOWN}),
         )
         return None
@@ -239,7 +234,7 @@ class _Parsing:
             return None
         if not fields:
             return by_shape(name, values)
-        several = len(_split(given)) > 1
+        several = len(split(given)) > 1
         if several and not any("in" in declared.operators for declared in fields):
             self.say(key, f"{key} takes one value", f"write {key}=VALUE once")
             return None
@@ -262,11 +257,11 @@ class _Parsing:
                 elif declared.type == "datetime" and (at := instant(value)) is not None:
                     instants.add(at)
                     fit = True
-                elif declared.type == "boolean" and value.lower() in _TRUE | _FALSE:
-                    flags.add(value.lower() in _TRUE)
+                elif declared.type == "boolean" and value.lower() in TRUE | FALSE:
+                    flags.add(value.lower() in TRUE)
                     fit = True
             if not fit and value not in wholes:
-                self.say(key, f"{key}: {_shown(value)!r} does not fit", _valid(fields))
+                self.say(key, f"{key}: {shown(value)!r} does not fit", _valid(fields))
         return Equals(
             name, frozenset(texts), frozenset(numbers), frozenset(instants), frozenset(flags)
         )
@@ -282,9 +277,7 @@ class _Parsing:
         at, exact = instant(given[0]), number(given[0].strip())
         found = at if kind_of == "datetime" else exact
         if len(given) > 1 or found is None:
-            what = (
-                "is given twice" if len(given) > 1 else f"{_shown(given[0])!r} is not a {kind_of}"
-            )
+            what = "is given twice" if len(given) > 1 else f"{shown(given[0])!r} is not a {kind_of}"
             example = "2026-04-05" if kind_of == "datetime" else "12.5"
             self.say(key, f"{key}: {what}", f"write one such as {key}={example}")
             return None

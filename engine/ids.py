@@ -1,12 +1,15 @@
-"""UUIDv7 (RFC 9562, section 5.7): identities that sort by the time they were made."""
+"""Identities: UUIDv7 (RFC 9562, section 5.7), which sort by the time they were made."""
 
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 import uuid
 from collections.abc import Callable
+
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 _RANDOM_BITS = 74  # rand_a and rand_b together
 _RANDOM_MASK = (1 << _RANDOM_BITS) - 1

@@ -9,12 +9,12 @@ from typing import Protocol
 from engine.body_links import body_links, url_link, wiki_link
 from engine.catalogue import WELL_KNOWN, Kind
 from engine.document import Document
+from engine.ids import UUID
 from engine.model import Entry, Link, Namespace
 from engine.validation import Head
 
 MENTIONS = "mentions"  # the relation of a link in the body
 
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _BRACKETS = re.compile(r"\[\[([^\[\]\n]*)\]\]")
 _MARKDOWN = re.compile(r"\[[^\[\]\n]*\]\(([^()\s]+)\)")
 _FILE = re.compile(r"\.md(?:[?#].*)?$")
@@ -62,7 +62,7 @@ def resolve(link: Link, source: Entry, lookup: Lookup) -> int | None:
     `.html` where no such file is. A field's `to` admits engrams of that kind only.
     """
     target = link.target.strip()
-    if _UUID.fullmatch(target):
+    if UUID.fullmatch(target):
         return _number(lookup.by_id(source.namespace, target.lower()), link)
     for kind, name in _places(target, link.to_kind or source.kind, source.kind):
         for slug in _stems(name):

@@ -128,7 +128,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An indexed slice of an engram. Part 0 is the head: title, aliases, summary, slug, properties."""
+    """An indexed slice of an engram. Part 0 is the head: title, aliases, summary, slug, values."""
 
     id: str
     position: int
@@ -142,7 +142,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link as written in an engram: a link field, `derived_from`, `superseded_by`, or in the body."""
+    """A link as an engram writes it: in a link field, a well-known property or the body."""
 
     relation: str  # field's relation, "derived_from", "superseded_by" or "mentions"
     target: str  # the written target, percent-decoded
@@ -215,7 +215,7 @@ class Degraded:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a commit did, as told to subscribers after it. `event`: create, update, delete, rename, revive."""
+    """What a commit did, told to subscribers: `event` is create, update, delete, rename, revive."""
 
     time_ns: int
     event: str

@@ -10,6 +10,7 @@ import numpy as np
 from engine.columns import Columns
 from engine.entries import is_live
 from engine.fusion import Floats, Mask
+from engine.ids import UUID
 from engine.model import Entry, Namespace
 from engine.reader import Reader
 from engine.slug import nfc
@@ -19,7 +20,6 @@ MOST_NAMES = 64  # ids, paths and links looked up in one question
 MOST_TITLES = 500  # engrams with the best heads whose titles are compared with the question
 LONGEST_NAME = 1024  # characters of a question that may be a name as a whole
 
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _LINK = re.compile(r"\[\[([^\[\]\n]{1,512})\]\]")
 _NOT_IN_PATH = re.compile(r"[\s\"'`<>()\[\]{},;|]+")
 
@@ -71,7 +71,7 @@ def _named(
             yield from reader.names.by_title(namespace, whole)
             yield from reader.names.by_alias(namespace, whole)
         yield from _at_path(reader, namespaces, whole)
-    for id in _first(match[0] for match in _UUID.finditer(question)):
+    for id in _first(match[0] for match in UUID.finditer(question)):
         entry = reader.entries.by_id(id.lower())
         if entry is not None:
             yield entry

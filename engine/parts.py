@@ -13,9 +13,10 @@ from unicodedata import category
 from uuid import UUID, uuid5
 
 from engine.model import Part, PropertyValue, Span
-from engine.pieces import Count, split
+from engine.pieces import Count, split, utf8
 from engine.sections import sections
 from engine.text import analyse
+from engine.tokens import bytes4
 
 PATH_SEPARATOR = "\x1f"  # joins a heading path in the name that an id is made of
 
@@ -91,7 +92,7 @@ def cut(
     paths, each behind U+001F, then #k for the k-th further piece of a long section.
     """
     namespace = UUID(engram_id)
-    drafts = _drafts(body, head, max_tokens, count_tokens or _quarter)
+    drafts = _drafts(body, head, max_tokens, count_tokens or bytes4)
     spans = _spans(body, drafts, body_line, body_start, newline, source)
     path_terms = cache(lambda path: analyse("\n".join(path), head.lang))
     parts = [_head_part(head, namespace, body_line, body_start)]
@@ -159,7 +160,7 @@ def _prefix(title: str, path: tuple[str, ...], max_tokens: int, count: Count) ->
     text = "\n".join(line for line in (title, " > ".join(headings)) if line)
     used = count(text)
     if used > max_tokens // 2:  # no tokenizer makes more tokens than bytes
-        text = _utf8(text)[: max_tokens // 2 - count("")].decode("utf-8", "ignore")
+        text = utf8(text)[: max_tokens // 2 - count("")].decode("utf-8", "ignore")
         used = count(text)
     used = -(-used // _OVERHEAD_STEP) * _OVERHEAD_STEP
     return text, max(max_tokens - used, max_tokens // 2, 1)
@@ -244,7 +245,7 @@ def _spans(
     for draft in drafts:
         text = body[draft.start : draft.end]
         feeds = text.count("\n")
-        end = byte + (len(text) if text.isascii() else len(_utf8(text)))
+        end = byte + (len(text) if text.isascii() else len(utf8(text)))
         end += returns(ended, ended + feeds)
         last = line + feeds - (1 if text.endswith("\n") else 0)
         spans.append(Span(line, last, byte, end))
@@ -262,11 +263,3 @@ def _carriage_returns(
         return lambda first, last: 0
     ends = [len(end[0]) - 1 for end in _LINE_END.finditer(source, body_start)]
     return lambda first, last: sum(ends[first:last])
-
-
-def _quarter(text: str) -> int:
-    return (len(_utf8(text)) + 3) // 4
-
-
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")

@@ -82,7 +82,7 @@ def _packed(text: str, atoms: Sequence[_Atom], limit: int) -> Iterator[Span]:
 
 
 def _hash(text: str, atom: _Atom) -> int:
-    return crc32(_utf8(text[atom.start : min(atom.end, atom.start + _HASHED)]))
+    return crc32(utf8(text[atom.start : min(atom.end, atom.start + _HASHED)]))
 
 
 def _weight(text: str, limit: int, count: Count) -> int:
@@ -146,7 +146,7 @@ def _runs(text: str, start: int, end: int, rank: int, limit: int) -> Iterator[tu
     room = max(limit // 2, 1)
     used = 0
     for word in _WORDS.finditer(text, start, end):
-        written = _utf8(word[0])
+        written = utf8(word[0])
         if used and used + len(written) > room:
             yield start, word.start(), rank
             start, rank, used = word.start(), _WORD, 0
@@ -176,5 +176,6 @@ def _character_borders(text: str, start: int, end: int, step: int) -> Iterator[i
     yield end
 
 
-def _utf8(text: str) -> bytes:
+def utf8(text: str) -> bytes:
+    """The bytes of a text; halves of surrogate pairs, which no file holds, pass through."""
     return text.encode("utf-8", "surrogatepass")

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from datetime import date
 
+from engine.ids import UUID
 from engine.yaml_nodes import core_value
 
 _SAFE = re.compile(
@@ -20,7 +21,6 @@ _SAFE = re.compile(
 _WORD = re.compile(r"(?:y|n|yes|no|on|off|true|false|null|~|\.inf|\.nan)\Z", re.IGNORECASE)
 _NUMBER_LIKE = re.compile(r"[-+.0-9][-+.0-9a-fA-FxoeE_:,]*\Z")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt][0-9:.]+(?:Z|[-+][0-9]{2}:?[0-9]{2})?)?\Z")
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _UNSAFE_IN_QUOTES = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 
 
@@ -97,7 +97,7 @@ def _flow(value: object) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    if _DATE.match(text) or _UUID.match(text):
+    if _DATE.match(text) or UUID.fullmatch(text):
         return True
     return (
         bool(_SAFE.match(text))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 
-from engine.errors import Invalid, Problem
+from engine.errors import Invalid, Problem, shown
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -47,7 +47,7 @@ def parse_pairs(text: str) -> Pairs:
         try:
             pairs.append((_decoded(key), _decoded(value)))
         except UnicodeError:
-            problems.append(Problem(f"`{_shown(piece)}` is not UTF-8", key=_shown(key)))
+            problems.append(Problem(f"`{shown(piece)}` is not UTF-8", key=shown(key)))
     if problems:
         raise Invalid(*problems)
     return tuple(pairs)
@@ -97,14 +97,9 @@ def _decoded(text: str) -> str:
 
 def _without_equals(piece: str) -> Problem:
     return Problem(
-        f"`{_shown(piece)}` is not of the form key=value",
+        f"`{shown(piece)}` is not of the form key=value",
         hint="a question is q=…; write %26 for an & inside a value",
     )
-
-
-def _shown(text: str) -> str:
-    clean = text.encode("utf-8", "backslashreplace").decode()
-    return clean if len(clean) <= 80 else clean[:79] + "…"
 
 
 def _from_json(text: str) -> Pairs:
@@ -115,7 +110,7 @@ def _from_json(text: str) -> Pairs:
     except ValueError as error:
         raise Invalid(
             Problem(
-                f"the request is in braces but not JSON: {_shown(str(error))}",
+                f"the request is in braces but not JSON: {shown(str(error))}",
                 hint="write a question in braces as q=…",
             )
         ) from error
@@ -147,7 +142,7 @@ def _flatten(
             for name, inner in value.pairs:
                 _flatten_values(f"{key}.{name}", inner, pairs, problems)
         else:
-            problems.append(Problem(f"{_shown(key)} is not an object", key=_shown(key)))
+            problems.append(Problem(f"{shown(key)} is not an object", key=shown(key)))
     else:
         _flatten_values(key, value, pairs, problems)
 
@@ -155,11 +150,11 @@ def _flatten(
 def _flatten_weights(
     weights: _Object, pairs: list[tuple[str, str]], problems: list[Problem]
 ) -> None:
-    shown = [(name, _scalar(value)) for name, value in weights.pairs]
-    if any(value is None for _, value in shown):
+    given = [(name, _scalar(value)) for name, value in weights.pairs]
+    if any(value is None for _, value in given):
         problems.append(Problem("the values of weights are numbers", key="weights"))
     else:
-        pairs.append(("weights", ",".join(f"{name}:{value}" for name, value in shown)))
+        pairs.append(("weights", ",".join(f"{name}:{value}" for name, value in given)))
 
 
 def _flatten_values(
@@ -167,17 +162,17 @@ def _flatten_values(
 ) -> None:
     values = value if isinstance(value, list) else [value]
     for one in values:
-        shown = _scalar(one)
-        if shown is None:
+        text = _scalar(one)
+        if text is None:
             problems.append(
                 Problem(
-                    f"{_shown(key)} is a string, number, boolean or a list of them",
-                    key=_shown(key),
+                    f"{shown(key)} is a string, number, boolean or a list of them",
+                    key=shown(key),
                     hint="leave a key out to get its default",
                 )
             )
         else:
-            pairs.append((key, shown))
+            pairs.append((key, text))
 
 
 def _scalar(value: object) -> str | None:

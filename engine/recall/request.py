@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from engine.catalogue import Catalogue
 from engine.config import Config
-from engine.errors import Invalid, Problem
-from engine.filters import Filters, is_filter_key, parse_filters
+from engine.errors import Invalid, Problem, shown
+from engine.filters import FALSE, TRUE, Filters, is_filter_key, parse_filters, split
 from engine.model import Namespace
 from engine.namespace import Scope, bind
 from engine.recall.pairs import KEYS
@@ -35,8 +35,6 @@ _RECALL_KEYS = frozenset((
     "q", "kinds", "budget", "counter", "max_characters", "limit", "k", "channels", "weights",
     "detail", "fusion", "fresh", "trace", "strict", "format", "set",
 ))  # fmt: skip
-_TRUE = frozenset(("on", "true", "1"))
-_FALSE = frozenset(("off", "false", "0"))
 _TOKEN = re.compile(r"[a-z0-9]{8}")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -177,10 +175,10 @@ def parse_search(
 def _again(reading: _Reading) -> RecallRequest:
     token = reading.values["set"][0].strip()
     if not _TOKEN.fullmatch(token):
-        reading.refuse("set", f"`{_shown(token)}` is no token", "an answer names its token")
+        reading.refuse("set", f"`{shown(token)}` is no token", "an answer names its token")
     others = sorted(reading.every_key - {"set"})
     if others:
-        reading.refuse("set", f"set stands alone, without {_shown(', '.join(others))}", "")
+        reading.refuse("set", f"set stands alone, without {shown(', '.join(others))}", "")
     reading.finish()
     return RecallRequest(token=token)
 
@@ -212,12 +210,12 @@ class _Reading:
     def _refuse_key(self, key: str, keys: frozenset[str]) -> None:
         base = key.partition(".")[0]
         if (key in KEYS or base == "min_score") and key not in ("offset",) and "k" in keys:
-            self.refuse(key, f"{_shown(key)} is not in this release", "leave it out")
+            self.refuse(key, f"{shown(key)} is not in this release", "leave it out")
         else:
             valid = ", ".join(sorted(keys))
             self.refuse(
                 key,
-                f"`{_shown(key)}` is no key of a request",
+                f"`{shown(key)}` is no key of a request",
                 f"keys are {valid}, prop.NAME and the filters",
             )
 
@@ -226,7 +224,7 @@ class _Reading:
         return any(value.strip(" ,\t\r\n") for value in self.values.get(key, ()))
 
     def refuse(self, key: str, message: str, hint: str) -> None:
-        self.problems.append(Problem(message, key=_shown(key), hint=hint))
+        self.problems.append(Problem(message, key=shown(key), hint=hint))
 
     def finish(self) -> None:
         """Raise Invalid if anything was refused."""
@@ -241,12 +239,12 @@ class _Reading:
         return text
 
     def kinds(self, catalogue: Catalogue) -> tuple[str, ...]:
-        names = _split(self.values.get("kinds", ()))
+        names = split(self.values.get("kinds", ()))
         found, unknown = catalogue.expand(names)
         if unknown and not catalogue.open:
             valid = ", ".join([*sorted(catalogue.kinds), *sorted(catalogue.groups)])
             for name in unknown:
-                self.refuse("kinds", f"kinds: `{_shown(name)}` is no kind or group", valid)
+                self.refuse("kinds", f"kinds: `{shown(name)}` is no kind or group", valid)
         if "kinds" in self.values and not names:
             self.refuse("kinds", "kinds is empty", "name kinds or groups, or leave it out")
         # In open mode a kind that nobody made yet is asked for in vain, which is no error.
@@ -282,7 +280,7 @@ class _Reading:
         text = self._one(key).strip()
         value = int(text) if _INTEGER.fullmatch(text) else None
         if value is None or value < least or (value > most and not clamp):
-            said = f"{key}: `{_shown(text)}` is out of range"
+            said = f"{key}: `{shown(text)}` is out of range"
             self.refuse(key, said, f"a whole number, {least} to {most}")
             return default
         if value > most:
@@ -293,26 +291,24 @@ class _Reading:
         if key not in self.values:
             return False
         text = self._one(key).strip().lower()
-        if text not in _TRUE | _FALSE:
-            said = f"{key}: `{_shown(text)}` is no switch"
+        if text not in TRUE | FALSE:
+            said = f"{key}: `{shown(text)}` is no switch"
             self.refuse(key, said, "on, off, true, false, 1 or 0")
-        return text in _TRUE
+        return text in TRUE
 
     def choice(self, key: str, choices: Sequence[str], default: str) -> str:
         if key not in self.values:
             return default
         text = self._one(key).strip().lower()
         if text not in choices:
-            self.refuse(
-                key, f"{key}: `{_shown(text)}` is not known", f"one of {', '.join(choices)}"
-            )
+            self.refuse(key, f"{key}: `{shown(text)}` is not known", f"one of {', '.join(choices)}")
             return default
         return text
 
     def channels(self) -> tuple[str, ...]:
         if "channels" not in self.values:
             return CHANNELS
-        names = [name.lower() for name in _split(self.values["channels"])]
+        names = [name.lower() for name in split(self.values["channels"])]
         if not names:
             self.refuse("channels", "channels is empty", f"a subset of {', '.join(CHANNELS)}")
         for name in names:
@@ -321,7 +317,7 @@ class _Reading:
 
     def weights(self) -> tuple[tuple[str, float], ...]:
         found: dict[str, float] = {}
-        for piece in _split(self.values.get("weights", ())):
+        for piece in split(self.values.get("weights", ())):
             name, _, number = piece.partition(":")
             name = name.strip().lower()
             self._judge_channel("weights", name)
@@ -329,7 +325,7 @@ class _Reading:
             if value is None or value > MOST_WEIGHT:
                 self.refuse(
                     "weights",
-                    f"weights: `{_shown(piece)}` is not of the form channel:number",
+                    f"weights: `{shown(piece)}` is not of the form channel:number",
                     f"a number up to {MOST_WEIGHT:.0f}, such as lexical:2,vector:1",
                 )
             elif value > 0:  # missing or not positive means 1
@@ -341,16 +337,11 @@ class _Reading:
             self.refuse(key, f"{key}: {name} is not in this release", "leave it out")
         elif name not in CHANNELS:
             self.refuse(
-                key, f"{key}: `{_shown(name)}` is no channel", f"a subset of {', '.join(CHANNELS)}"
+                key, f"{key}: `{shown(name)}` is no channel", f"a subset of {', '.join(CHANNELS)}"
             )
 
     def _one(self, key: str) -> str:
         return self.values.get(key, [""])[0]
-
-
-def _split(values: Iterable[str]) -> list[str]:
-    """Repeated and comma-separated values, blanks trimmed, empty ones dropped."""
-    return [piece.strip() for value in values for piece in value.split(",") if piece.strip()]
 
 
 def _number(text: str) -> float | None:
@@ -359,8 +350,3 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
-
-
-def _shown(text: str) -> str:
-    clean = text.encode("utf-8", "backslashreplace").decode()
-    return clean if len(clean) <= 80 else clean[:79] + "…"

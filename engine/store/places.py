@@ -9,7 +9,7 @@ from engine.entries import Copied, Former, Place
 from engine.model import Entry, Namespace
 from engine.store.extensions import Cursor
 
-_AT = "namespace = ? AND kind = ? AND slug = ?"
+AT = "namespace = ? AND kind = ? AND slug = ?"
 
 
 def pack_namespace(namespace: Namespace) -> str:
@@ -22,7 +22,8 @@ def unpack_namespace(text: str) -> Namespace:
     return tuple((name, value) for name, value in json.loads(text))
 
 
-def _key(place: Place) -> list[str]:
+def key_of(place: Place) -> list[str]:
+    """A place as the values of `AT`."""
     namespace, kind, slug = place
     return [pack_namespace(namespace), kind, slug]
 
@@ -41,13 +42,13 @@ def remember(cursor: Cursor, place: Place, former: Former) -> None:
     forget(cursor, place)
     cursor.execute(
         "INSERT INTO former_path VALUES (?, ?, ?, ?, ?, ?)",
-        [*_key(place), former.no, former.at_ns, former.why],
+        [*key_of(place), former.no, former.at_ns, former.why],
     )
 
 
 def forget(cursor: Cursor, place: Place) -> None:
     """A new engram took the place."""
-    cursor.execute(f"DELETE FROM former_path WHERE {_AT}", _key(place))
+    cursor.execute(f"DELETE FROM former_path WHERE {AT}", key_of(place))
 
 
 # -- copies -----------------------------------------------------------------------
@@ -112,13 +113,13 @@ def keep_blank(cursor: Cursor, blank: Entry) -> None:
     drop_blank(cursor, place)
     cursor.execute(
         "INSERT INTO blank VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [*_key(place), blank.name, blank.inode, blank.mode, blank.mtime_ns, blank.ctime_ns],
+        [*key_of(place), blank.name, blank.inode, blank.mode, blank.mtime_ns, blank.ctime_ns],
     )
 
 
 def drop_blank(cursor: Cursor, place: Place) -> None:
     """The empty entry became an engram, or was removed."""
-    cursor.execute(f"DELETE FROM blank WHERE {_AT}", _key(place))
+    cursor.execute(f"DELETE FROM blank WHERE {AT}", key_of(place))
 
 
 # -- kind directories ---------------------------------------------------------------------

@@ -8,14 +8,7 @@ import json
 from engine.entries import Place
 from engine.model import Namespace, Notice, Problem, Rejected
 from engine.store.extensions import Cursor
-from engine.store.places import pack_namespace, unpack_namespace
-
-_AT = "namespace = ? AND kind = ? AND slug = ?"
-
-
-def _key(place: Place) -> list[str]:
-    namespace, kind, slug = place
-    return [pack_namespace(namespace), kind, slug]
+from engine.store.places import AT, key_of, pack_namespace, unpack_namespace
 
 
 # -- notices -----------------------------------------------------------------------
@@ -54,7 +47,7 @@ def drop_notices(cursor: Cursor, numbers: list[int]) -> None:
 
 def drop_notices_of(cursor: Cursor, place: Place) -> None:
     """A path committed or was unlinked: what stood against it is settled."""
-    cursor.execute(f"DELETE FROM notice WHERE {_AT}", _key(place))
+    cursor.execute(f"DELETE FROM notice WHERE {AT}", key_of(place))
 
 
 # -- refused bytes --------------------------------------------------------------------
@@ -84,12 +77,12 @@ def reject(cursor: Cursor, place: Place, name: str, at_ns: int, source: bytes, k
     drop_rejected(cursor, place, digest.hexdigest())
     cursor.execute(
         "INSERT INTO rejected VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [*_key(place), name, at_ns, digest.digest(), source],
+        [*key_of(place), name, at_ns, digest.digest(), source],
     )
     kept = cursor.execute(
-        f"SELECT hex(sha256) FROM rejected WHERE {_AT} ORDER BY at_ns DESC, rowid DESC "
+        f"SELECT hex(sha256) FROM rejected WHERE {AT} ORDER BY at_ns DESC, rowid DESC "
         f"OFFSET {int(keep)}",
-        _key(place),
+        key_of(place),
     ).fetchall()
     for (old,) in kept:
         drop_rejected(cursor, place, old)
@@ -99,7 +92,7 @@ def reject(cursor: Cursor, place: Place, name: str, at_ns: int, source: bytes, k
 def rejected_source(cursor: Cursor, place: Place, sha256: str) -> bytes | None:
     """Refused bytes by their SHA-256 in hexadecimal; None when they are gone."""
     row = cursor.execute(
-        f"SELECT source FROM rejected WHERE {_AT} AND sha256 = unhex(?)", [*_key(place), sha256]
+        f"SELECT source FROM rejected WHERE {AT} AND sha256 = unhex(?)", [*key_of(place), sha256]
     ).fetchone()
     return None if row is None else bytes(row[0])
 
@@ -107,10 +100,10 @@ def rejected_source(cursor: Cursor, place: Place, sha256: str) -> bytes | None:
 def drop_rejected(cursor: Cursor, place: Place, sha256: str | None = None) -> None:
     """Discard some refused bytes of a path, or all of them."""
     if sha256 is None:
-        cursor.execute(f"DELETE FROM rejected WHERE {_AT}", _key(place))
+        cursor.execute(f"DELETE FROM rejected WHERE {AT}", key_of(place))
     else:
         cursor.execute(
-            f"DELETE FROM rejected WHERE {_AT} AND sha256 = unhex(?)", [*_key(place), sha256]
+            f"DELETE FROM rejected WHERE {AT} AND sha256 = unhex(?)", [*key_of(place), sha256]
         )
 
 
