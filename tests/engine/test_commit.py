@@ -462,3 +462,50 @@ def test_writers_at_once_leave_one_engram_a_path(desk: Desk) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(4)))
+
+
+def test_a_rename_embeds_first_too_where_embedding_is_inline() -> None:
+    embedder = HashEmbedder()
+    desk = Desk(embed="inline", embedder=embedder)
+    desk.put("x", "text\n")
+    desk.mv("x", "y")
+    assert desk.engine.status(HERE).pending_vectors == 0
+    assert "y\ntext" in embedder.texts
+    desk.rm("y")
+    desk.clock.pass_seconds(GRACE + 1)
+    desk.engine.revive(HERE, desk.heard[0].id, slug="z")
+    assert desk.engine.status(HERE).pending_vectors == 0
+    desk.sound()
+    desk.engine.close()
+
+
+def test_a_damaged_copy_holds_up_nobody(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.put("a", "A\n")
+    copy = desk.put("b", desk.shown("a")).entry
+    desk.rm("a")
+    with desk.engine._state.store.transaction() as cursor:
+        cursor.execute(f"UPDATE version SET source = 'x'::BLOB WHERE seq = {copy.seq}")
+    desk.reopen()
+    desk.clock.pass_seconds(GRACE + 1)
+    desk.put("c", "C\n")
+    assert desk.entry("b").id == copy.id
+    desk.engine.close()
+
+
+def test_many_drafts_are_found_at_once(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    drafts = [
+        Draft("note", f"n{at}", f"# N {at}\n\npumps [[n{at - 1}]]\n".encode()) for at in range(600)
+    ]
+    assert len(desk.engine.put_many(HERE, drafts)) == 600
+    assert desk.engine.search(HERE, "pumps").total == 600
+    assert desk.targets("n7") == ["n6"]
+    desk.put("n7", "# N 7\n\nvalves\n")
+    assert desk.engine.search(HERE, "pumps").total == 599
+    assert desk.engine.search(HERE, "valves").total == 1
+    desk.sound()
+    desk.reopen()
+    desk.sound()
+    assert desk.engine.search(HERE, "pumps").total == 599
+    desk.engine.close()

@@ -7,14 +7,23 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from engine.config import SECOND_NS
+from engine.config import SECOND_NS, Config
+from engine.embed import Floats
 from engine.engine import Engine
-from engine.errors import Conflict, Invalid, NotFound, Problem, StoreHeld, Unsupported
+from engine.errors import (
+    Conflict,
+    EmbedderFailed,
+    Invalid,
+    NotFound,
+    Problem,
+    StoreHeld,
+    Unsupported,
+)
 from engine.model import Draft
 from engine.namespace import Scope
 from tests.engine.desk import HERE, Desk, with_id
@@ -368,3 +377,44 @@ def test_the_store_tells_questions_without_a_hit(desk: Desk) -> None:
     assert desk.engine.search(HERE, "zebra").hits == ()
     status = desk.engine.status(HERE)
     assert status.misses == ("zebra",) and status.engrams == 1 and status.kinds == {"note": 1}
+
+
+class _Absent(HashEmbedder):
+    """A model whose files are missing until they are put there."""
+
+    there = False
+
+    @property
+    def fingerprint(self) -> str:
+        if not self.there:
+            raise EmbedderFailed("the model is not there")
+        return "absent"
+
+    @fingerprint.setter
+    def fingerprint(self, value: str) -> None:
+        """Made by the class; ours is fixed."""
+
+    def embed_passages(self, texts: Sequence[str]) -> Floats:
+        if not self.there:
+            raise EmbedderFailed("the model is not there")
+        return super().embed_passages(texts)
+
+
+def test_without_its_model_a_store_opens_and_says_so(tmp_path: Path) -> None:
+    model = _Absent()
+    desk = Desk(
+        tmp_path, embed="background", embedder=model, config=Config(embed_retry_seconds=0.05)
+    )
+    desk.put("x", "about pumps\n")
+    deadline = time.monotonic() + 10
+    while not desk.engine.status(HERE).problems and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert "the model is not there" in desk.engine.status(HERE).problems[0]
+    assert desk.engine.status(HERE).pending_vectors == 2
+    model.there = True
+    desk.engine.reading.wait_for_vectors(10)
+    status = desk.engine.status(HERE)
+    assert (status.pending_vectors, status.model, status.problems) == (0, "absent", ())
+    desk.engine.close()
+    with pytest.raises(EmbedderFailed):
+        Desk(tmp_path, embed="inline", embedder=_Absent())
