@@ -17,6 +17,7 @@ from engine.entries import Entries, is_live
 from engine.errors import EmbedderFailed, Invalid, Problem
 from engine.identity import heir
 from engine.index import Index
+from engine.languages import count_languages
 from engine.naming import Names
 from engine.properties import PropertyIndex
 from engine.refusals import Refusals
@@ -117,6 +118,7 @@ def _filled(
     for entry in entries.all():
         if not is_live(entry):
             edges.orphan(entry.no)
+    catalogue = catalogue_from_rows((row.name, row.spec) for row in rows)
     state = State(
         store=store,
         config=config,
@@ -125,12 +127,13 @@ def _filled(
         embed=embed,
         embedder=embedder,
         count_tokens=_token_counter(embedder),
-        catalogue=catalogue_from_rows((row.name, row.spec) for row in rows),
+        catalogue=catalogue,
         entries=entries,
         names=names,
         edges=edges,
         properties=properties,
         index=index,
+        languages=count_languages(entries, properties, catalogue),
         refusals=Refusals(store, config),
         sources=Sources(store, config),
         directories={(each.namespace, each.kind): each for each in directories},

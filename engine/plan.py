@@ -122,6 +122,7 @@ def _swap(state: State, plan: Plan) -> None:
         if not is_live(entry):
             killed.append(entry.no)
             state.names.remove(entry.no)
+            state.languages.remove(entry.no)
             state.properties.remove(entry.no)
         elif content is not None:
             added.append(
@@ -140,6 +141,7 @@ def _swap(state: State, plan: Plan) -> None:
         content = plan.contents.get(entry.no)
         if is_live(entry) and content is not None:
             state.names.set(entry, content.head.aliases)
+            state.languages.set(entry.no, content.head.lang)
             state.properties.set(entry.no, entry.kind, row.properties)
         state.damaged.pop(entry.no, None)
     _swap_memory(state, plan)

@@ -14,13 +14,12 @@ from engine.catalogue import Catalogue, Kind
 from engine.config import Config
 from engine.document import Document, parse, with_id, with_place
 from engine.errors import Invalid
+from engine.languages import DEFAULT_LANG
 from engine.links import find_links
 from engine.model import Link, Part, PropertyValue
 from engine.parts import cut, head_text
 from engine.store.versions import NO_HASH, StoredPart, join_terms, pack_documents, stored
 from engine.validation import Head, read_head
-
-DEFAULT_LANG = "en"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from engine import tokens
@@ -16,7 +15,6 @@ from engine.index import Index
 from engine.model import Entry
 from engine.namespace import Scope
 from engine.naming import Names
-from engine.prepare import DEFAULT_LANG
 from engine.properties import PropertyIndex
 from engine.reader import QueryEmbedder, Row
 from engine.state import State
@@ -32,7 +30,6 @@ class Reading:
     def __init__(self, state: State) -> None:
         self._state = state
         self.columns = ColumnCache(state.entries)
-        self._languages: tuple[int, tuple[str, ...]] = (-1, ())
 
     @property
     def config(self) -> Config:
@@ -71,18 +68,7 @@ class Reading:
 
     def languages(self) -> Sequence[str]:
         """Languages of live engrams, most frequent first; the store's own if there is none."""
-        state = self._state
-        seq = state.store.counters.next_seq
-        if self._languages[0] != seq:
-            kinds = {name: kind.lang for name, kind in state.catalogue.kinds.items()}
-            counted: Counter[str] = Counter()
-            for entry in state.entries.live():
-                own = state.properties.of(entry.no).get("lang")
-                lang = own if isinstance(own, str) and own else kinds.get(entry.kind) or ""
-                counted[lang or DEFAULT_LANG] += 1
-            found = tuple(lang for lang, _ in counted.most_common()) or (DEFAULT_LANG,)
-            self._languages = (seq, found)
-        return self._languages[1]
+        return self._state.languages.ranked()
 
     def hydrate(self, entries: Sequence[Entry]) -> Mapping[int, Row]:
         """Rows by engram number, bytes and parts included; damaged ones are missing."""

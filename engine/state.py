@@ -13,6 +13,7 @@ from engine.embed import Embedder
 from engine.entries import Entries, Shelf
 from engine.errors import NotFound
 from engine.index import Index
+from engine.languages import Languages
 from engine.model import Change, Entry, Namespace
 from engine.namespace import Scope
 from engine.naming import Names
@@ -48,6 +49,7 @@ class State:
     edges: Edges
     properties: PropertyIndex
     index: Index
+    languages: Languages
     refusals: Refusals
     sources: Sources
     directories: dict[Shelf, Directory] = field(default_factory=dict)

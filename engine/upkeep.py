@@ -9,6 +9,7 @@ from typing import TypeVar
 from engine.applying import apply_kinds, changed_kinds
 from engine.check import check
 from engine.embedding import embedding_of
+from engine.languages import count_languages
 from engine.model import Problem
 from engine.reindex import reindex
 from engine.state import State
@@ -117,6 +118,10 @@ class Upkeep:
         told = apply_kinds(self.state, text)
         kinds = changed_kinds(before, self.state.catalogue)
         if kinds:
+            state = self.state
+            with state.store.lock:
+                counted = count_languages(state.entries, state.properties, state.catalogue)
+                state.languages = counted
             reindex(self.state, embed=False, kinds=kinds)
             self.background.committed()
         return told
