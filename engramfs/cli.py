@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import click
 
 from engine.errors import EngineError
+from engine.visible import json_text, visible
 from engramfs import wire
 from engramfs.errors import FsError
 from engramfs.wire import Failed
@@ -90,7 +91,7 @@ def status(store: Path | None, namespace: tuple[str, ...], as_json: bool) -> Non
     """Who serves the store, what it holds, what is still to be done."""
     found = ask("status", store, namespace, {})
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        click.echo(json_text(found, indent=2))
     else:
         from engramfs.render import status_text
 
@@ -121,7 +122,7 @@ def kinds_apply(file: Path, store: Path | None, namespace: tuple[str, ...]) -> N
         raise Failed(f"{file} is not UTF-8: {error}") from error
     changes = ask("kinds apply", store, namespace, {"text": text}, make=True)["changes"]
     for change in changes or ["nothing changed"]:
-        click.echo(change)
+        click.echo(visible(change))
 
 
 @group.command()
@@ -198,8 +199,9 @@ def run(arguments: list[str]) -> int:
         return 1
     except (Failed, EngineError, FsError) as error:
         failed = wire.failure(error)
-        click.echo(f"engramfs: {failed}", err=True)
+        click.echo(visible(f"engramfs: {failed}"), err=True)
         return failed.exit_code
     except OSError as error:
-        click.echo(f"engramfs: {error.filename or 'the system'}: {error.strerror}", err=True)
+        where = error.filename or "the system"
+        click.echo(visible(f"engramfs: {where}: {error.strerror}"), err=True)
         return 1

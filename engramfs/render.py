@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from engine.model import Notice, Problem, Status
-from engine.recall.answer import json_text, visible
+from engine.visible import json_text, visible
 from engramfs.names import TABLE, SpecialName
 
 

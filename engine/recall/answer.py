@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,15 +11,12 @@ from engine.config import Config
 from engine.model import Degraded
 from engine.recall.items import Item
 from engine.recall.request import CHANNELS, RecallRequest
+from engine.visible import visible
 
 ECHO_BYTES = 256  # of the question and of a filter's values in the controls
 REASON_CHARACTERS = 200
 SETTLING_ROUNDS = 6
 PLACEHOLDER_TOKEN = "m000m000"
-
-_ESCAPED = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,26 +172,6 @@ def joined(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     for key, value in pairs:
         values.setdefault(key, []).append(value)
     return [(key, ",".join(held)) for key, held in values.items()]
-
-
-def visible(text: str) -> str:
-    """Text without anything a terminal obeys or a reader of lines takes for one: as escapes."""
-    if _ESCAPED.search(text) is None:
-        return text
-    return _ESCAPED.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
-
-
-def one_line(text: str) -> str:
-    """The same on one line."""
-    return visible(" ".join(text.split()))
-
-
-def json_text(value: object) -> str:
-    """Compact JSON of one line, in which only escapes stand for what a terminal obeys."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    if _ESCAPED.search(text) is None:
-        return text
-    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def echo(text: str, most_bytes: int) -> str:

@@ -6,15 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from engine.filters import CORE_KEYS
 from engine.model import Passage
-from engine.recall.answer import (
-    ECHO_BYTES,
-    REASON_CHARACTERS,
-    Extras,
-    Head,
-    echo,
-    json_text,
-)
+from engine.recall.answer import ECHO_BYTES, REASON_CHARACTERS, Extras, Head, echo
 from engine.recall.items import Item
+from engine.visible import json_text
 
 PATHS = (20, 10, 5, 3, 2, 1, 0)
 ECHOES = (64, 16, 0)

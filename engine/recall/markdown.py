@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from engine.model import Passage, PropertyValue
-from engine.recall.answer import REASON_CHARACTERS, Extras, Head, one_line, visible
+from engine.recall.answer import REASON_CHARACTERS, Extras, Head
 from engine.recall.items import Item
+from engine.visible import json_text, one_line, visible
 
 FRONT_TOKENS = 48
 MOST_PATHS = 6
@@ -87,7 +88,7 @@ class MarkdownForm:
 
 def trace_text(trace: Mapping[str, object]) -> str:
     """The trace behind an answer, quoted like all that may hold stored text."""
-    shown = json.dumps(trace, ensure_ascii=False, indent=1)
+    shown = json_text(trace, indent=1)
     return "\n# trace\n" + "".join(f"{_quoted(line)}\n" for line in shown.split("\n"))
 
 

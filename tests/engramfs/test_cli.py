@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.slug import nfc
 from engramfs.cli_ask import pairs_of
 from engramfs.cli_import import plan
 from engramfs.cli_mount import server_arguments
@@ -94,6 +96,30 @@ def test_a_plan_without_a_kind_takes_the_first_directory(tmp_path: Path) -> None
         "person/a.md": ("person", "a"),
     }
     assert found.outside == ("README.md",)
+
+
+def test_no_file_of_a_plan_takes_the_place_of_another(tmp_path: Path) -> None:
+    write(tmp_path, "note/in-a.md", "note/in/a.md", "note/a.md", "note/é.md", "note/e\u0301.md")
+    write(tmp_path, "NOTE/in-a.md", "note/README.md", "note/readme.md", "note/caf\udce9.md")
+    found = plan(tmp_path, None)
+    places = [(file.directory.casefold(), nfc(file.name)) for file in found.files]
+    assert len(places) == len(set(places)) == 5
+    refused = dict(found.refused)
+    assert len(refused) == 4
+    assert "in-a.md" in refused["note/in/a.md"]
+    assert "not valid UTF-8" in refused["note/caf\udce9.md"]
+
+
+def test_import_reports_what_it_cannot_read_and_goes_on(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    write(source, "note/a.md", "note/z.md")
+    os.mkfifo(source / "note" / "fifo.md")
+    (source / "note" / "gone\x1b[31m.md").symlink_to("/nonexistent")
+    done = run("import", source, store=tmp_path / "store")
+    assert done.returncode == 1
+    assert "imported 2 of 4 documents: 2 new, 0 changed, 0 unchanged, 2 refused" in done.stdout
+    assert "note/fifo.md: it cannot be read: it is no file\n" in done.stderr
+    assert "note/gone\\x1b[31m.md: it cannot be read: No such file or directory\n" in done.stderr
 
 
 def test_the_server_gets_what_the_command_was_given(tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.model import Degraded, Passage, Span
-from engine.recall.answer import Extras, Head, echo, json_text, visible
+from engine.recall.answer import Extras, Head, echo
 from engine.recall.items import Item
 from engine.recall.json_form import JsonForm, item_values, with_trace
 from engine.recall.markdown import MarkdownForm, trace_text
+from engine.visible import json_text, visible
 from tests.engine.recall.test_pack import item
 
 HEAD = Head(
@@ -176,3 +177,9 @@ def test_items_with_dates_and_odd_values_are_written() -> None:
     section = MarkdownForm().section(one)
     assert 'created: 2026-04-05; n: 1.5; map: {"a": [1]}; flag: false' in section
     assert json.loads(JsonForm().section(one))["properties"]["created"] == "2026-04-05"
+
+
+def test_a_trace_carries_nothing_that_a_terminal_obeys() -> None:
+    text = trace_text({"q": "\x1b[31m\x9b31m\u202e"})
+    assert "\\u001b[31m\\u009b31m\\u202e" in text
+    assert json.loads(json_text({"a": "\x9b"}, indent=2)) == {"a": "\x9b"}
