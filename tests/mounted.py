@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,3 +133,23 @@ def mounted(
     finally:
         if os.path.ismount(mount.root):
             mount.stop()
+
+
+def identity(path: Path) -> str:
+    """The id of an engram, as its xattr tells it."""
+    return os.getxattr(path, "user.engram.id").decode()
+
+
+def until(condition: Callable[[], bool], seconds: float = 20) -> None:
+    """Wait for something that another process does."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.02)
+
+
+def task(mount: Mounted, slug: str, body: str = "body\n") -> Path:
+    """Write a valid task."""
+    path = mount.root / "task" / f"{slug}.md"
+    path.write_text(f"---\nstatus: open\n---\n{body}")
+    return path
