@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from engine.columns import Columns
 from engine.config import Config
 from engine.errors import EmbedderFailed
-from engine.fusion import ROUNDING, Floats, Ints, Mask, best_by_engram
+from engine.fusion import ROUNDING, Floats, Ints, Mask, best_by_engram, fitted
 from engine.index import PENDING
 from engine.model import Degraded
 from engine.naming_in_text import named, titles_contained
@@ -92,7 +92,7 @@ def retrieve(
     snapshot = reader.index.snapshot()
     owners, positions = snapshot.doc_engram, snapshot.doc_position
     engrams = max(len(columns), int(owners.max(initial=-1)) + 1)
-    in_scope, shown = _padded(covered, engrams), _padded(covered & ~hidden, engrams)
+    in_scope, shown = fitted(covered, engrams), fitted(covered & ~hidden, engrams)
     visible = snapshot.visible(in_scope)
     counted = visible & shown[owners]
     notes = _Notes()
@@ -212,11 +212,3 @@ def within(
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
     return outcome[0]
-
-
-def _padded(mask: Mask, length: int) -> Mask:
-    if len(mask) == length:
-        return mask
-    padded = np.zeros(length, dtype=bool)
-    padded[: len(mask)] = mask
-    return padded

@@ -8,6 +8,7 @@ Cormack, Clarke and Büttcher's reciprocal rank fusion with ranks from 1).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,19 @@ Longs = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 ROUNDING = 9  # decimals that scores are compared by, so that no last bit decides an order
+
+
+T = TypeVar("T", bound=np.generic)
+
+
+def fitted(array: NDArray[T], length: int) -> NDArray[T]:
+    """`array` cut or filled with zeroes: an engram may have come since it was made, or not yet."""
+    if len(array) == length:
+        return array
+    changed = np.zeros(length, dtype=array.dtype)
+    shared = min(len(array), length)
+    changed[:shared] = array[:shared]
+    return changed
 
 
 def normalised(values: Floats, counted: Mask) -> Floats:

@@ -21,6 +21,7 @@ from engine.fusion import (
     Longs,
     Mask,
     best_by_engram,
+    fitted,
     normalised,
     ranks,
     recency,
@@ -87,7 +88,7 @@ def rank(
 ) -> Ranking:
     """The best `limit` engrams among the `allowed` (scope and filters), a mask over engrams."""
     engrams = found.engrams
-    allowed = _fitted(allowed, engrams)
+    allowed = fitted(allowed, engrams)
     weights = rules.channel_weights()
     base = _bases(found, weights)
     lexical = _best(found, found.lexical)
@@ -116,7 +117,7 @@ def rank(
     # Twice the highest of the others, so that no multiplier brings one of them before it.
     fused[named] += 2.0 * highest
     age = recency(
-        _fitted_ages(columns, engrams),
+        fitted(columns.updated_ns, engrams),
         rules.now_ns,
         rules.config.recency_decay,
         rules.config.recency_floor,
@@ -152,7 +153,7 @@ def rank(
 
 def browse(columns: Columns, allowed: Mask, limit: int) -> Ranking:
     """Without a question: the newest first, without scores."""
-    candidates = _numbers(_fitted(allowed, len(columns)))
+    candidates = _numbers(fitted(allowed, len(columns)))
     nothing = np.zeros(len(columns), dtype=np.float64)
     ordered = _ordered(columns, candidates, nothing, nothing > 0.0, limit)
     return Ranking(tuple(Ranked(columns.entry(no), 0.0) for no in ordered), len(candidates))
@@ -246,17 +247,3 @@ def _evidence(found: Retrieved, base: Floats, engrams: list[int], most: int) -> 
 
 def _numbers(mask: Mask) -> Longs:
     return np.flatnonzero(mask).astype(np.int64)
-
-
-def _fitted(mask: Mask, length: int) -> Mask:
-    fitted = np.zeros(length, dtype=bool)
-    shared = min(len(mask), length)
-    fitted[:shared] = mask[:shared]
-    return fitted
-
-
-def _fitted_ages(columns: Columns, length: int) -> Longs:
-    fitted = np.zeros(length, dtype=np.int64)
-    shared = min(len(columns), length)
-    fitted[:shared] = columns.updated_ns[:shared]
-    return fitted

@@ -15,8 +15,8 @@ from dataclasses import replace
 
 from engine.channels import retrieve
 from engine.errors import Invalid, Problem
-from engine.filtering import favourites, masks
 from engine.filters import Filters
+from engine.masks import favourites, masks
 from engine.model import Hit, Page
 from engine.namespace import Scope
 from engine.operators import meeting, plain_text

@@ -18,6 +18,10 @@ REASON_CHARACTERS = 200
 SETTLING_ROUNDS = 6
 PLACEHOLDER_TOKEN = "m000m000"
 
+_COMPARED = (
+    "budget", "counter", "max_characters", "limit", "k", "channels", "detail", "fusion",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
@@ -136,30 +140,21 @@ def controls_of(request: RecallRequest) -> dict[str, object]:
 
 def changed_controls(request: RecallRequest, config: Config) -> str:
     """What differs from its default, but for the question, in the syntax of a request."""
-    defaults = {
-        "budget": config.recall_budget,
-        "counter": "o200k",
-        "max_characters": config.recall_max_characters,
-        "limit": config.recall_limit,
-        "k": config.recall_k,
-        "channels": ",".join(CHANNELS),
-        "detail": "auto",
-        "fusion": "score",
-    }
-    given: dict[str, object] = {
-        "budget": request.budget,
-        "counter": request.counter,
-        "max_characters": request.max_characters,
-        "limit": request.limit,
-        "k": request.k,
-        "channels": ",".join(request.channels),
-        "detail": request.detail,
-        "fusion": request.fusion,
-    }
+    default = RecallRequest(
+        budget=config.recall_budget,
+        max_characters=config.recall_max_characters,
+        limit=config.recall_limit,
+        k=config.recall_k,
+    )
+    held = {key: (getattr(request, key), getattr(default, key)) for key in _COMPARED}
     pairs = [("kinds", ",".join(request.kinds))] if request.kinds else []
     pairs += joined(request.written)
     pairs += [(f"namespace.{name}", value) for name, value in request.namespace]
-    pairs += [(key, str(value)) for key, value in given.items() if value != defaults[key]]
+    pairs += [
+        (key, ",".join(value) if isinstance(value, tuple) else str(value))
+        for key, (value, usual) in held.items()
+        if value != usual
+    ]
     if request.weights:
         pairs.append(("weights", ",".join(f"{name}:{w:g}" for name, w in request.weights)))
     pairs += [(key, "on") for key in ("fresh", "strict") if getattr(request, key)]

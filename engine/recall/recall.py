@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from engine.channels import Retrieved, retrieve
 from engine.columns import Columns
 from engine.errors import NotFound, StrictRecallFailed
-from engine.filtering import Masks, favourites, masks
+from engine.masks import Masks, favourites, masks
 from engine.model import Degraded, Entry
 from engine.namespace import Scope, bind
 from engine.passages import shift

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.channels import Retrieved
-from engine.filtering import Masks
 from engine.fusion import best_by_engram
+from engine.masks import Masks
 from engine.model import Entry
 from engine.ranking import Ranking
 from engine.recall.pack import Pack

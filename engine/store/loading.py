@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 
+from engine.errors import StoreFull
 from engine.index import Documents, Index
 from engine.store import vectors, versions
 from engine.store.connection import Store
@@ -15,6 +16,7 @@ from engine.store.versions import Version
 log = logging.getLogger(__name__)
 
 _BATCH = 1_000  # engrams whose unfolded terms are read at a time
+_SPARE_VECTORS = 1_000  # of texts that are gone; fewer are not looked for
 
 
 def load(store: Store, index: Index, fulltext: Fulltext, *, with_vectors: bool) -> list[Version]:
@@ -33,8 +35,10 @@ def load(store: Store, index: Index, fulltext: Fulltext, *, with_vectors: bool) 
         (version for version in present if version.deleted_ns is None),
         key=lambda version: version.first_doc,
     )
-    store.fit_memory(sum(version.part_count for version in live))
+    parts = sum(version.part_count for version in live)
+    store.fit_memory(parts)
     if with_vectors:
+        _drop_unused(store, parts)
         load_vectors(store, index)
     folded = fulltext.base.folded
     with store.cursor() as cursor:
@@ -53,6 +57,21 @@ def load_vectors(store: Store, index: Index) -> None:
         index.reserve_vectors(number, model.dimension)
         for hashes, matrix in vectors.load(cursor, model.dimension, store.config.load_batch):
             index.add_vectors(hashes, matrix)
+
+
+def _drop_unused(store: Store, parts: int) -> None:
+    """Vectors outlive their texts, which may come back; where most do, those of no text go.
+
+    At open, because memory and store then agree on which texts have a vector.
+    """
+    with store.cursor() as cursor:
+        if vectors.count(cursor) <= _SPARE_VECTORS + 2 * parts:
+            return
+    try:
+        with store.transaction() as cursor:
+            log.info("dropped %d vectors of texts long gone", vectors.drop_unused(cursor))
+    except StoreFull as error:
+        log.warning("vectors of texts long gone cannot be dropped: %s", error)
 
 
 def _documents(cursor: Cursor, live: Sequence[Version], folded: int) -> Iterator[Documents]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.errors import StoreCorrupt, Unsupported
 from engine.store import meta
 from engine.store.extensions import Cursor
-from engine.store.versions import HASH_BYTES, NO_HASH, unpack_documents
+from engine.store.versions import DOCUMENT, HASH_BYTES, NO_HASH, unpack_documents
 
 Vectors = NDArray[np.float32]
 
@@ -92,7 +92,8 @@ def drop_unused(cursor: Cursor) -> int:
     cursor.execute("SELECT documents FROM version")
     while rows := cursor.fetchmany(10_000):
         for (packed,) in rows:
-            used.update(unpack_documents(packed)[1])
+            if len(packed) % DOCUMENT.itemsize == 0:  # else a damaged row, which `check` names
+                used.update(unpack_documents(packed)[1])
     stored = [row[0] for row in cursor.execute("SELECT hash FROM vector").fetchall()]
     unused = [hash for hash in stored if hash not in used or len(hash) != HASH_BYTES]
     if unused:

@@ -18,7 +18,7 @@ import duckdb
 import numpy as np
 
 from engine.engine import Engine
-from engine.filtering import masks
+from engine.masks import masks
 from engine.filters import Filters
 from engine.namespace import Scope
 from engine.query import query_terms

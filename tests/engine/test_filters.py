@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.catalogue import OPEN, Catalogue
 from engine.errors import Invalid, Problem
 from engine.filters import Filters, is_filter_key, parse_filters
-from engine.kinds import OPEN, Catalogue, parse_kinds, with_open_kind
+from engine.kinds import with_open_kind
+from engine.kinds_file import parse_kinds
 from engine.model import Entry, PropertyValue
 from tests.engine.judging import holds
 

@@ -8,19 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.catalogue import Catalogue, Kind
-from engine.errors import Invalid, Problem
-from engine.kinds import (
+from engine.catalogue import (
     OPEN,
-    apply,
+    Catalogue,
+    Kind,
     catalogue_from_rows,
     catalogue_to_rows,
-    changes,
     kind_to_json,
-    parse_kinds,
-    with_open_kind,
-    without_kind,
 )
+from engine.errors import Invalid, Problem
+from engine.kinds import apply, changes, with_open_kind, without_kind
+from engine.kinds_file import parse_kinds
 from engine.model import PropertyValue
 
 EXAMPLE = """\

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from engine.catalogue import OPEN
 from engine.filters import Filters, parse_filters
-from engine.kinds import OPEN, parse_kinds
+from engine.kinds_file import parse_kinds
 from engine.model import PropertyValue
 from engine.properties import PropertyIndex
 from tests.engine.judging import holds

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.catalogue import OPEN, Catalogue
 from engine.document import parse
 from engine.errors import Invalid, Problem
 from engine.instants import instant
-from engine.kinds import OPEN, Catalogue, parse_kinds
+from engine.kinds_file import parse_kinds
 from engine.validation import Head, read_head
 from engine.values import number
 

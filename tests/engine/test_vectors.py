@@ -113,3 +113,19 @@ def test_vectors_of_texts_that_no_version_has_are_dropped(store: Store) -> None:
         assert vectors.drop_unused(cursor) == 0
         [(kept, _)] = list(vectors.load(cursor, 4, 7))
     assert kept == [hashes[2]]
+
+
+@pytest.mark.parametrize(("number", "left"), [(1_002, 1_002), (1_003, 1)])
+def test_opening_drops_the_vectors_of_texts_long_gone_when_they_are_many(
+    store: Store, number: int, left: int
+) -> None:
+    put(store, Index(), None, [["part", "5"]])
+    hashes, rows = some(number)
+    with store.transaction() as cursor:
+        vectors.agree(cursor, MINI)
+        vectors.add(cursor, hashes, rows)
+    loaded = Index()
+    load(store, loaded, Fulltext(store), with_vectors=True)
+    assert loaded.pending() == []
+    with store.cursor() as cursor:
+        assert vectors.count(cursor) == left
