@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from engine.catalogue import Catalogue, Kind, catalogue_to_rows
 from engine.errors import Conflict, Invalid, Problem
-from engine.kinds import Breaks, apply, changes, parse_kinds, with_open_kind, without_kind
+from engine.kinds import Breaks, apply, changes, with_open_kind, without_kind
+from engine.kinds_file import parse_kinds
 from engine.model import PropertyValue
 from engine.state import State
 from engine.store import catalogue as stored

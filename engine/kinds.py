@@ -1,46 +1,14 @@
-"""Changing the catalogue: additive by contract, so that no live engram becomes invalid by it.
-
-The values are in `engine.catalogue`, the reading of kinds.yaml in `engine.kinds_file`; both are
-offered here too.
-"""
+"""Changing the catalogue: additive by contract, so that no live engram becomes invalid by it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from engine.catalogue import (
-    OPEN,
-    WELL_KNOWN,
-    Catalogue,
-    Field,
-    Kind,
-    Recipe,
-    catalogue_from_rows,
-    catalogue_to_rows,
-    kind_to_json,
-)
+from engine.catalogue import WELL_KNOWN, Catalogue, Field, Kind
 from engine.errors import Invalid, Problem
-from engine.kinds_file import kind_name_problem, parse_kinds
+from engine.kinds_file import kind_name_problem
 from engine.model import PropertyValue
 from engine.values import fits
-
-__all__ = [
-    "OPEN",
-    "WELL_KNOWN",
-    "Catalogue",
-    "Field",
-    "Kind",
-    "LiveUse",
-    "Recipe",
-    "apply",
-    "catalogue_from_rows",
-    "catalogue_to_rows",
-    "changes",
-    "kind_to_json",
-    "parse_kinds",
-    "with_open_kind",
-    "without_kind",
-]
 
 NAMED = 5  # engrams named by a refusal
 

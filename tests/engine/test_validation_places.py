@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.catalogue import OPEN, Catalogue
 from engine.document import parse
 from engine.errors import Invalid, Problem
-from engine.kinds import OPEN, Catalogue, parse_kinds, with_open_kind
+from engine.kinds import with_open_kind
+from engine.kinds_file import parse_kinds
 from engine.validation import Head, first_heading, parse_engram, read_head
 
 ID = "0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000"
