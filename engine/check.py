@@ -40,7 +40,7 @@ def check(state: State) -> tuple[Problem, ...]:
             *(Problem(reason, key="store", hint=_RESTORE) for reason in unreadable.values()),
             *_rows(state, rows),
             *_paths(state),
-            *_contents(state, rows),
+            *_contents(state, rows, After(state)),
             *check_documents(state, rows),
             *check_vectors(state),
             *_edges(state),
@@ -81,7 +81,7 @@ def _paths(state: State) -> Iterator[Problem]:
 
 
 # -- bytes and what is derived from them ------------------------------------------
-def _contents(state: State, rows: list[Version]) -> Iterator[Problem]:
+def _contents(state: State, rows: list[Version], after: After) -> Iterator[Problem]:
     for start in range(0, len(rows), _BATCH):
         batch = rows[start : start + _BATCH]
         with state.store.cursor() as cursor:
@@ -95,7 +95,7 @@ def _contents(state: State, rows: list[Version]) -> Iterator[Problem]:
             if damage is not None:
                 yield Problem(f"the bytes of {_name(entry)} {damage}", key="bytes", hint=_RESTORE)
             elif filled is not None and is_live(entry):
-                yield from _derived(state, entry, filled)
+                yield from _derived(state, entry, filled, after)
 
 
 def _filled(cursor: Cursor, seqs: list[int]) -> Mapping[int, Version]:
@@ -116,7 +116,7 @@ def _damage(entry: Entry, row: Version | None) -> str | None:
     return None
 
 
-def _derived(state: State, entry: Entry, row: Version) -> Iterator[Problem]:
+def _derived(state: State, entry: Entry, row: Version, after: After) -> Iterator[Problem]:
     """Parts, terms and edges are what a fresh analysis of the bytes gives."""
     try:
         content = prepared_again(state, entry, row.source)
@@ -126,25 +126,28 @@ def _derived(state: State, entry: Entry, row: Version) -> Iterator[Problem]:
     if stored_of(row) != fresh_of(content):
         what = f"parts or terms of {_name(entry)} are not those of its bytes"
         yield Problem(what, key="parts", hint=_REINDEX)
-    yield from _expressed(state, entry, content.links)
+    yield from _expressed(state, entry, content.links, after)
 
 
-def _expressed(state: State, entry: Entry, links: tuple[Link, ...]) -> Iterator[Problem]:
+def _expressed(
+    state: State, entry: Entry, links: tuple[Link, ...], after: After
+) -> Iterator[Problem]:
     """The edges of an engram are those that its text expresses."""
-    rows = {
-        (row.relation, row.written, row.heading, row.origin)
-        for row in state.edges.out(entry.no)
-        if row.origin != "link"
-    }
+    own = [row for row in state.edges.out(entry.no) if row.origin != "link"]
+    rows = {(row.relation, row.written, row.heading, row.origin) for row in own}
     written = {(link.relation, link.target, link.heading, link.origin): link for link in links}
     if rows - written.keys():
         what = f"{_name(entry)} has edges that its text does not express"
         yield Problem(what, key="edges", hint=_REINDEX)
-    missing = [link for key, link in written.items() if key not in rows]
-    after = After(state)
-    for link in missing:
-        if resolve(link, entry, after) != entry.no:
+    for key, link in written.items():
+        if key not in rows:
             what = f"{_name(entry)} lacks the edge of its link to `{link.target}`"
+            yield Problem(what, key="edges", hint=_REINDEX)
+    dangling = [row for row in own if row.target == DANGLING]
+    for row in dangling:
+        link = written.get((row.relation, row.written, row.heading, row.origin))
+        if link is not None and resolve(link, entry, after) is not None:
+            what = f"the link of {_name(entry)} to `{link.target}` dangles, but its target is there"
             yield Problem(what, key="edges", hint=_REINDEX)
 
 

@@ -1,8 +1,10 @@
 """The edges of all engrams in memory, and which of them wait for a target to appear.
 
-An edge waits while it dangles or while its target is deleted. The names by which it could find a
-target are keys of an index, so that a commit learns with a few dictionary reads whether any link
-waits for what it makes; a plain Put does not pay for links that others left dangling.
+An edge waits while it dangles or while its target is deleted. A link that leads to its own engram
+is no edge, but another may take that name: its row is kept, hidden, and waits too. The names by
+which it could find a target are keys of an index, so that a commit learns with a few dictionary
+reads whether any link waits for what it makes; a plain Put does not pay for links that others left
+dangling.
 """
 
 from __future__ import annotations
@@ -89,7 +91,7 @@ class Edges:
             return
         self._out[source] = tuple(rows)
         for row in rows:
-            if row.target == DANGLING:
+            if row.target in (DANGLING, source):
                 self._wait(row)
             else:
                 self._into.setdefault(row.target, set()).add(source)

@@ -177,8 +177,6 @@ def _save(state: State, plan: Plan, after: After, entry: Entry, links: tuple[Lin
             continue
         kept = old.get(key)
         target = _target(after, entry, link, kept)
-        if target == entry.no:
-            continue
         if kept is not None and kept.target == target:
             rows[key] = kept
         else:
@@ -200,7 +198,7 @@ def _save(state: State, plan: Plan, after: After, entry: Entry, links: tuple[Lin
 
 def _target(after: After, entry: Entry, link: Link, kept: EdgeRow | None) -> int:
     """The edge follows its engram while the text still names the place that it had."""
-    if kept is not None and kept.target != DANGLING and after.stands(kept.target):
+    if kept is not None and _settled(kept, after):
         return kept.target
     found = resolve(link, entry, after)
     if found is not None:
@@ -214,7 +212,7 @@ def _merge(state: State, plan: Plan) -> None:
         for source in state.edges.sources(gone):
             rows = plan.edges.get(source, state.edges.out(source))
             moved = tuple(replace(row, target=by) if row.target == gone else row for row in rows)
-            plan.edges[source] = tuple(row for row in moved if row.target != source)
+            plan.edges[source] = moved
             plan.by_hand += [
                 (row, by) for row in rows if row.target == gone and row.origin == "link"
             ]
@@ -225,7 +223,15 @@ def _wake(state: State, plan: Plan, after: After) -> None:
     keys: set[str] = set()
     for changed in after.changed():
         keys |= keys_of_engram(changed, after.aliases(changed.no))
-    for source in sorted(state.edges.waiting(keys) - set(plan.contents)):
+        before = state.entries.get(changed.no)
+        if before is not None:  # a name that it gives up may now be the only one of another
+            keys |= keys_of_engram(before, state.names.aliases(before.no))
+    resolve_again(state, plan, after, state.edges.waiting(keys) - set(plan.contents))
+
+
+def resolve_again(state: State, plan: Plan, after: After, sources: Iterable[int]) -> None:
+    """Plan new targets for those edges of some engrams that wait for one."""
+    for source in sorted(sources):
         entry = after.get(source)
         if entry is None or not is_live(entry):
             continue
@@ -236,12 +242,17 @@ def _wake(state: State, plan: Plan, after: After) -> None:
 
 
 def _woken(state: State, plan: Plan, after: After, entry: Entry, row: EdgeRow) -> EdgeRow:
-    if row.origin == "link" or (row.target != DANGLING and after.stands(row.target)):
+    if row.origin == "link" or _settled(row, after):
         return row
     found = resolve(link_of(row, _to_kind(state, entry, row)), entry, after)
-    if found is None or found in (entry.no, row.target):
+    if found is None or found == row.target:
         return row
     return replace(row, target=found, updated_ns=plan.now_ns)
+
+
+def _settled(row: EdgeRow, after: After) -> bool:
+    """Does the edge stay with the target that it has?"""
+    return row.target not in (DANGLING, row.source) and after.stands(row.target)
 
 
 def _to_kind(state: State, entry: Entry, row: EdgeRow) -> str | None:

@@ -113,6 +113,8 @@ def edges_of(state: State, scope: Scope, entry: Entry) -> tuple[Edge, ...]:
 
 
 def _edge(state: State, scope: Scope, row: EdgeRow) -> Edge | None:
+    if row.source == row.target:
+        return None
     source = _seen(state, scope, row.source)
     target = None if row.target == DANGLING else _seen(state, scope, row.target)
     if source is None or (row.target != DANGLING and target is None):

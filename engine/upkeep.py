@@ -10,7 +10,9 @@ from engine.applying import apply_kinds, changed_kinds
 from engine.check import check
 from engine.embedding import embedding_of
 from engine.languages import count_languages
+from engine.linking import After, resolve_again
 from engine.model import Problem
+from engine.plan import Plan, run
 from engine.reindex import reindex
 from engine.state import State
 from engine.store import history, places, refusals, vectors
@@ -103,9 +105,14 @@ class Upkeep:
                 places.drop_copies_before(cursor, now - 2 * state.config.grace_ns)
                 refusals.drop_events_before(cursor, now - _MISSES_NS)
             state.entries.drop_copies_before(now - 2 * state.config.grace_ns)
+            waiting = {source for no in erased for source in state.edges.sources(no)} - erased
             for no in erased:
                 state.entries.erase(no)
                 state.edges.erase(no)
+            plan = Plan(now)
+            resolve_again(state, plan, After(state), waiting)
+            if plan.edges:
+                run(state, plan)
 
     def drop_unused_vectors(self) -> None:
         """Drop the vectors of texts that no kept version has."""

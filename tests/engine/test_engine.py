@@ -152,6 +152,16 @@ def test_an_edge_goes_with_its_link_and_never_leads_home(desk: Desk) -> None:
     assert desk.edges("c") == []
 
 
+def test_a_link_home_finds_another_that_takes_the_name(desk: Desk) -> None:
+    desk.put("a", "[[a]]\n")
+    desk.mv("a", "d")
+    assert desk.edges("d") == []
+    desk.put("a", "another\n")
+    assert desk.targets("d") == ["a"]
+    desk.rm("a")
+    assert desk.edges("d") == []
+
+
 def test_a_backup_dance_does_not_lead_links_astray(desk: Desk) -> None:
     desk.put("acme", "# deal\n")
     desk.put("c", "[[acme]]\n")

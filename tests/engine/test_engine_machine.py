@@ -23,7 +23,9 @@ from engine.errors import Invalid
 from tests.engine.desk import HERE, Desk, id_shown, with_id
 
 SLUGS = st.sampled_from(["a", "b", "c", "d"])
-TEXTS = st.sampled_from(["", "text\n", "# A\n\n[[b]] [[c]]\n", "---\nk: v\n---\n[x](d.md)\n"])
+TEXTS = st.sampled_from(
+    ["", "text\n", "# T\n\n[[b]] [[c]]\n", "---\naliases: [nick]\n---\n[x](d.md) [[T]] [[nick]]\n"]
+)
 GRACE = 300
 
 
