@@ -145,9 +145,9 @@ def _expressed(
             yield Problem(what, key="edges", hint=_REINDEX)
     dangling = [row for row in own if row.target == DANGLING]
     for row in dangling:
-        link = written.get((row.relation, row.written, row.heading, row.origin))
-        if link is not None and resolve(link, entry, after) is not None:
-            what = f"the link of {_name(entry)} to `{link.target}` dangles, but its target is there"
+        expressed = written.get((row.relation, row.written, row.heading, row.origin))
+        if expressed is not None and resolve(expressed, entry, after) is not None:
+            what = f"the link of {_name(entry)} to `{row.written}` dangles, but its target is there"
             yield Problem(what, key="edges", hint=_REINDEX)
 
 
