@@ -219,10 +219,20 @@ class Engine:
         return attributes.set_attributes(self._state, scope, entry, mode=mode, mtime_ns=mtime_ns)
 
     def keep_blank(
-        self, scope: Scope, kind: str, slug: str, name: str, inode: int, mode: int, mtime_ns: int
+        self,
+        scope: Scope,
+        kind: str,
+        slug: str,
+        name: str,
+        inode: int,
+        mode: int,
+        mtime_ns: int,
+        ctime_ns: int | None = None,
     ) -> Entry:
         """A durable empty entry; Conflict where an engram lives."""
-        return attributes.keep_blank(self._state, scope, kind, slug, name, inode, mode, mtime_ns)
+        return attributes.keep_blank(
+            self._state, scope, kind, slug, name, inode, mode, mtime_ns, ctime_ns
+        )
 
     def drop_blank(self, scope: Scope, kind: str, slug: str) -> None:
         """Remove an empty entry, if there is one."""
@@ -269,6 +279,11 @@ class Engine:
     def notices(self, scope: Scope) -> list[Notice]:
         """What stands in `.errors` of exactly this namespace, newest first."""
         return self._state.refusals.notices(scope.attributes, self._state.clock())
+
+    def clear_notices(self, scope: Scope, kind: str, slug: str) -> None:
+        """What `refuse` recorded of a place that never commits is settled."""
+        with self._state.store.lock:
+            self._state.refusals.clear((scope.attributes, kind, nfc(slug)))
 
     def rejected(self, scope: Scope) -> tuple[Rejected, ...]:
         """Refused bytes that are kept, of exactly this namespace."""

@@ -103,6 +103,13 @@ class Refusals:
             self._rank(place, [item, *others][: self._config.rejected_versions])
         return notice
 
+    def clear(self, place: Place) -> None:
+        """What stood in `.errors` against a place is settled without a commit of it."""
+        if place in self._noticed:
+            with self._store.transaction() as cursor:
+                stored.drop_notices_of(cursor, place)
+            self.cleared(place, bytes_too=False)
+
     def clear_rows(self, cursor: Cursor, place: Place, *, bytes_too: bool) -> None:
         """Inside a commit's transaction: what stood against its path goes."""
         if place in self._noticed:

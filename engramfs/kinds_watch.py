@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("engramfs.kinds")
 
+_SLUG = "kinds.yaml"  # its place among the refusals
 _QUIET_SECONDS = 0.2  # an editor writes, renames and touches: one look after the last of it
 
 
@@ -97,11 +98,13 @@ class _Reloader:
     def _reload(self) -> None:
         try:
             text = read_kinds(self._settings)
-            if text is None or text == self._applied:
+            if text is None:
                 return
-            for change in self._engine.apply_kinds(text):
-                log.info("kinds: %s", change)
-            self._applied = text
+            if text != self._applied:
+                for change in self._engine.apply_kinds(text):
+                    log.info("kinds: %s", change)
+                self._applied = text
+            self._engine.clear_notices(self._scope, "", _SLUG)
         except Invalid as error:
             self._notice(error.problems)
         except (EngineError, FsError) as error:
@@ -111,10 +114,11 @@ class _Reloader:
         for problem in problems:
             log.warning("the kinds file was not applied: %s", problem)
         path = self._settings.text("kinds")
+        self._engine.clear_notices(self._scope, "", _SLUG)  # the file as it is now is judged
         self._engine.refuse(
             self._scope,
             kind="",
-            slug="",
+            slug=_SLUG,
             path=path,
             event="kinds",
             problems=problems,

@@ -1,0 +1,62 @@
+"""A kinds file that changes: what is wrong with it is told until it is right."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.engine import Engine
+from engine.errors import Problem
+from engine.namespace import Scope
+from engramfs.kinds_watch import watching
+from engramfs.settings import load
+
+SCOPE = Scope((), exact=True)
+KINDS = "kinds:\n  deal: {}\n"
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    engine = Engine.open(":memory:", kinds=KINDS, embed="off")
+    yield engine
+    engine.close()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.02)
+
+
+def test_only_what_is_wrong_with_the_file_as_it_is_now_is_told(
+    engine: Engine, tmp_path: Path
+) -> None:
+    file = tmp_path / "kinds.yaml"
+    file.write_text(KINDS)
+    problems = [Problem("the question is empty")]
+    engine.refuse(
+        SCOPE, kind="", slug="", path=".recall?", event="request", problems=problems, source=None
+    )
+
+    def told() -> list[str]:
+        notices = [notice for notice in engine.notices(SCOPE) if notice.event == "kinds"]
+        return [problem.message for notice in notices for problem in notice.problems]
+
+    with watching(load(tmp_path, {"kinds": str(file)}), engine, SCOPE, KINDS):
+        file.write_text("deals: {}\n")
+        until(lambda: any("`deals`" in message for message in told()))
+        file.write_text("notes: {}\n")
+        until(lambda: any("`notes`" in message for message in told()))
+        assert len(told()) == 1
+        file.write_text(KINDS)  # what was applied all the time
+        until(lambda: not told())
+        file.write_text("notes: {}\n")
+        until(lambda: bool(told()))
+        file.write_text(KINDS + "  note: {}\n")
+        until(lambda: "note" in engine.catalogue.kinds)
+        until(lambda: not told())
+    assert [notice.event for notice in engine.notices(SCOPE)] == ["request"]
