@@ -51,6 +51,7 @@ def keep_blank(
     inode: int,
     mode: int,
     mtime_ns: int,
+    ctime_ns: int | None = None,
 ) -> Entry:
     """A durable empty entry at a free place. Conflict where an engram lives."""
     problem = name_problem(name)
@@ -64,7 +65,8 @@ def keep_blank(
         now = state.clock()
         blank = Entry(
             no=-1, id="", namespace=place[0], kind=place[1], slug=place[2], name=name,
-            inode=inode, mode=mode & 0o777, mtime_ns=mtime_ns, ctime_ns=now, created_ns=now,
+            inode=inode, mode=mode & 0o777, mtime_ns=mtime_ns,
+            ctime_ns=now if ctime_ns is None else ctime_ns, created_ns=now,
             updated_ns=mtime_ns, size=0, shown_size=0, seq=0, source_seq=0,
         )  # fmt: skip
         _keep_blank(state, blank)

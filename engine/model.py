@@ -79,6 +79,7 @@ class Draft:
     body: str = ""
     mode: int | None = None  # None: keep, or 0o644
     mtime_ns: int | None = None  # None: now
+    ctime_ns: int | None = None  # when it was written, as its writer saw it; None: now
     inode: int | None = None  # of the file just created; ignored where the path has one
     by: str = ""  # who writes: "pid:…" of a process, or a session's name; history collapses by it
     amends: int | None = None  # seq of an earlier commit of the same handle, replaced in history

@@ -216,6 +216,7 @@ def stage(state: State, plan: Plan, work: Work) -> Commit:
         inode=free_inode(state, work.place, draft.inode, entry),
         mode=mode,
         mtime_ns=draft.mtime_ns if draft.mtime_ns is not None else plan.now_ns,
+        ctime_ns=_ctime_ns(plan, draft, live),
         amends=draft.amends,
     )  # fmt: skip
     removed: tuple[Entry, ...] = ()
@@ -255,8 +256,17 @@ def _stage_same(state: State, plan: Plan, draft: Draft, live: Entry) -> Commit:
     row = replace(
         row,
         mtime_ns=draft.mtime_ns if draft.mtime_ns is not None else plan.now_ns,
+        ctime_ns=_ctime_ns(plan, draft, live),
         mode=draft.mode & 0o777 if draft.mode is not None else row.mode,
     )
     if draft.renamed_onto and draft.name is not None:
         row = replace(row, name=draft.name)
     return Commit(plan.add(row), False, Identity.SAME, None)
+
+
+def _ctime_ns(plan: Plan, draft: Draft, live: Entry | None) -> int:
+    """When the file changed: the writer's own time, so that what it saw before its close stays
+    true; never back, though, where somebody changed the file's attributes meanwhile."""
+    if draft.ctime_ns is None:
+        return plan.now_ns
+    return draft.ctime_ns if live is None else max(draft.ctime_ns, live.ctime_ns)

@@ -30,6 +30,7 @@ def content_row(
     inode: int,
     mode: int,
     mtime_ns: int,
+    ctime_ns: int | None = None,
     amends: int | None = None,
 ) -> Version:
     """A row that holds bytes, parts and terms itself, with new commit and document numbers."""
@@ -57,7 +58,7 @@ def content_row(
         inode=inode,
         mode=mode,
         mtime_ns=mtime_ns,
-        ctime_ns=plan.now_ns,
+        ctime_ns=plan.now_ns if ctime_ns is None else ctime_ns,
         size=len(content.source),
         shown_size=len(content.shown),
         source_seq=seq,

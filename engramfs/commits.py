@@ -43,8 +43,9 @@ class Commits:
             return
         if handle.poison is not None:
             raise handle.poison
-        if handle.empty:
-            return  # a shell closes between truncating and writing; `release` decides
+        if handle.empty:  # a shell closes between truncating and writing; `release` decides
+            self._ground.closing.add(handle)
+            return
         defer = pid != handle.opener and self._ground.alive(handle.opener)
         self.commit(handle, by(caller), defer=defer)
 
@@ -62,6 +63,12 @@ class Commits:
 
         A refusal is put on record, not raised: nobody hears the answer to a release.
         """
+        try:
+            self._release(handle)
+        finally:
+            self._ground.closing.drop(handle)
+
+    def _release(self, handle: Staged) -> None:
         if not handle.dirty:
             return
         writer = f"pid:{handle.opener}"
@@ -143,6 +150,7 @@ class Commits:
                 name=file.address.name if before is None else before.name,
                 mode=_mode(handle, before),
                 mtime_ns=handle.mtime_ns,
+                ctime_ns=handle.ctime_ns,
                 inode=file.inode if file.pending else None,
                 by=writer,
                 amends=handle.amends,
@@ -259,6 +267,7 @@ class Commits:
             file.inode if before is None else before.inode,
             mode,
             handle.mtime_ns,
+            handle.ctime_ns,
         )
         file.pending = file.refused = False
         file.lost = None

@@ -77,9 +77,3 @@ class CountedOverlay:
             self._inner.utimens(path, atime_ns, mtime_ns)
         finally:
             self.changes += 1
-
-    def ensure(self, path: Names) -> None:
-        try:
-            self._inner.ensure(path)
-        finally:
-            self.changes += 1

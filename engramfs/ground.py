@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from engine.model import Entry
 from engine.namespace import Scope
 from engine.slug import nfc
 from engramfs.address import EngramFile, KindDirectory, Layout, Misnamed, Plain, shown_path
+from engramfs.closing import Closing
 from engramfs.counted import CountedOverlay
 from engramfs.errors import FsError
 from engramfs.files import File, Files
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from engine.engine import Engine
 
 HIDDEN = ".fuse_hidden"  # libfuse's prefix for files that were unlinked or replaced while open
+_MODE_SET = stat.S_ISVTX  # on the overlay's directory: its bits were set through the mount
 OpenHandle = Pinned | Staged | PlainHandle | Talk
 
 
@@ -70,7 +73,7 @@ class Ground:
         self.number = itertools.count(1).__next__
         self.layout = Layout(self.kind_of, self._root())
         self.inodes.remember(ROOT, self.layout.top())
-        self.root_mtime = (0, 0)  # set for the root, as long as the overlay's is the second
+        self.closing = Closing()
         self.births: dict[int, int] = {}  # st_ino of plain files -> when they were created here
 
     def _root(self) -> KindDirectory | None:
@@ -131,14 +134,20 @@ class Ground:
         return shown_path(self.layout, address.directory, address.name)
 
     # -- the root of prefix mode ---------------------------------------------
-    def root_mtime_ns(self) -> int:
-        """When an entry of the root came or went last, or what was set since."""
-        of_overlay = self.overlay.stat(()).st_mtime_ns
-        return self.root_mtime[0] if self.root_mtime[1] == of_overlay else of_overlay
+    def root_look(self) -> tuple[int, int]:
+        """(permission bits, mtime): the overlay's own directory keeps what was set."""
+        found = self.overlay.stat(())
+        was_set = found.st_mode & _MODE_SET
+        mode = found.st_mode & 0o777 if was_set else 0o755 & ~self.settings.umask
+        return mode, found.st_mtime_ns
+
+    def chmod_root(self, mode: int) -> None:
+        """The owner, who is the server, keeps all of theirs."""
+        self.overlay.chmod((), mode & 0o777 | 0o700 | _MODE_SET)
 
     def touch_root(self, mtime_ns: int) -> None:
         """Kinds are no entries of the overlay; and the root's time can be set."""
-        self.root_mtime = (mtime_ns, self.overlay.stat(()).st_mtime_ns)
+        self.overlay.utimens((), mtime_ns, mtime_ns)
 
     # -- handles -----------------------------------------------------------
     def add(self, handle: OpenHandle) -> int:

@@ -64,6 +64,8 @@ class Listing:
 
     def _kind(self, address: KindDirectory, caller: Caller) -> list[Listed]:
         ground = self._ground
+        if ground.closing:
+            ground.closing.wait(kind=address.kind)
         gone = {
             hide.address.slug
             for hide in list(self._aliases.hides.values())

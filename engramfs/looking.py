@@ -70,6 +70,8 @@ class Looking:
             if self._aliases.hides and self._aliases.hidden(address):
                 raise not_there()
             place = (address.kind, address.slug)
+            if ground.closing:
+                ground.closing.wait(place)
             file = ground.files.get(place)
             entry = ground.entry(place)
             if file is not None and file.pending and entry is None:
@@ -114,6 +116,8 @@ class Looking:
         if self._aliases.hides and self._aliases.hidden(address):
             raise not_there()
         place = (address.kind, address.slug)
+        if ground.closing:
+            ground.closing.wait(place)
         entry = ground.entry(place)
         file = ground.files.get(place)
         if file is not None:
@@ -180,7 +184,7 @@ class Looking:
             return self._of(base, self._ground.size(base), entry)
         file = handle.file
         size = handle.size(lambda: self._ground.current(file))
-        found = self._staged_look(file, entry, size, handle.mtime_ns, handle.changed_ns)
+        found = self._staged_look(file, entry, size, handle.mtime_ns, handle.ctime_ns)
         if handle.kept_mode is not None:
             found = found._replace(mode=found.mode & ~0o777 | handle.kept_mode)
         return found
@@ -278,10 +282,8 @@ class Looking:
 
     def _root(self) -> Attributes:
         settings = self._ground.settings
-        mtime_ns = self._ground.root_mtime_ns()
-        return shape.of_directory(
-            ROOT, 0o755 & ~settings.umask, mtime_ns, settings.uid, settings.gid
-        )
+        mode, mtime_ns = self._ground.root_look()
+        return shape.of_directory(ROOT, mode, mtime_ns, settings.uid, settings.gid)
 
     # -- special names -----------------------------------------------------
     def special(self, address: Special, caller: Caller) -> Attributes:
@@ -299,12 +301,17 @@ class Looking:
 
     def answer(self, address: Special, caller: Caller) -> bytes:
         """The bytes of a control file."""
-        self._aliases.settle_all()  # what is removed must not be found
+        self._settle()
         return self._ground.control.serve(special_name(address), caller)
+
+    def _settle(self) -> None:
+        """What is removed must not be found, what is emptied is empty."""
+        self._aliases.settle_all()
+        self._ground.closing.wait()
 
     def _answer(self, name: str, caller: Caller, mode: int) -> tuple[int, int]:
         """(size, mtime): the time when the answer was first this one."""
-        self._aliases.settle_all()
+        self._settle()
         try:
             data = self._ground.control.serve(name, caller)
         except FsError:

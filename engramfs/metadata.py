@@ -41,7 +41,7 @@ class Metadata:
             os.fchmod(handle.descriptor, mode & 0o1777)
             return
         if isinstance(handle, Staged) and _waits(handle):
-            handle.keep(mode=mode & 0o777)
+            handle.keep(ground.clock(), mode=mode & 0o777)
             return
         if isinstance(node, Plain):
             self._require_shown(node)
@@ -51,7 +51,7 @@ class Metadata:
         if isinstance(node, KindDirectory):
             ground.engine.set_directory(ground.scope, node.kind, mode=mode & 0o777)
         elif isinstance(node, Root):
-            raise FsError("EPERM", "the mountpoint's mode is set by the umask of the mount")
+            ground.chmod_root(mode)
         elif file is not None:
             self._attributes(file, caller, mode=mode & 0o777)
 
@@ -90,7 +90,7 @@ class Metadata:
             os.utime(handle.descriptor, ns=_times(found, atime_ns, mtime_ns))
             return
         if isinstance(handle, Staged) and _waits(handle):
-            handle.keep(mtime_ns=mtime_ns)
+            handle.keep(ground.clock(), mtime_ns=mtime_ns)
             return
         if isinstance(node, Plain):
             self._require_shown(node)
@@ -219,7 +219,7 @@ class Metadata:
         ground = self._ground
         own = self._pending_or_own(file, caller)
         if own is not None:
-            own.keep(mode=mode, mtime_ns=mtime_ns)
+            own.keep(ground.clock(), mode=mode, mtime_ns=mtime_ns)
             return
         if file.plain is not None:
             set_attributes(file.plain, mode, mtime_ns)

@@ -141,16 +141,13 @@ class PlainFiles:
         with self._parent(path) as (directory, name):
             os.rmdir(name, dir_fd=directory)
 
-    def ensure(self, path: Names) -> None:
-        """Make the directory `path` and its parents where they are missing."""
-        for depth in range(1, len(path) + 1):
-            with self._parent(path[:depth]) as (directory, name), suppress(FileExistsError):
-                os.mkdir(name, 0o755, dir_fd=directory)
-
     # -- attributes --------------------------------------------------------
 
     def chmod(self, path: Names, mode: int) -> None:
         """Setuid and setgid bits are dropped."""
+        if not path:
+            os.fchmod(self._root, mode & _KEPT_BITS)
+            return
         with self._parent(path) as (directory, name):
             _chmod(directory, name, mode & _KEPT_BITS)
 
@@ -161,6 +158,9 @@ class PlainFiles:
 
     def utimens(self, path: Names, atime_ns: int, mtime_ns: int) -> None:
         """Both times in nanoseconds since the epoch."""
+        if not path:
+            os.utime(self._root, ns=(atime_ns, mtime_ns))
+            return
         with self._parent(path) as (directory, name):
             os.utime(name, ns=(atime_ns, mtime_ns), dir_fd=directory, follow_symlinks=False)
 
@@ -214,9 +214,17 @@ class PlainFiles:
         if not path or path[-1] in ("", ".", "..") or "/" in path[-1]:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), "/".join(path))
         if make and len(path) == 2:
-            self.ensure(path[:1])
+            self._make_kept(path[0])
         with self._directory(path[:-1]) as directory:
             yield directory, path[-1]
+
+    def _make_kept(self, name: str) -> None:
+        """Make a kind's directory where it is missing. For whoever looks it was always there, so
+        the time of the root stays."""
+        found = os.fstat(self._root)
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o755, dir_fd=self._root)
+            os.utime(self._root, ns=(found.st_atime_ns, found.st_mtime_ns))
 
     @contextmanager
     def _object(self, path: Names) -> Iterator[str]:

@@ -130,9 +130,6 @@ class Overlay(Protocol):
 
     def statvfs(self) -> os.statvfs_result: ...
 
-    def ensure(self, path: Names) -> None:
-        """Make the directory `path` and its parents where they are missing."""
-
 
 class Session(Protocol):
     """One open control file in its write-then-read form. Errors are engine errors or FsError."""

@@ -35,8 +35,8 @@ class Staged:
 
     __slots__ = (
         "_limit", "amends", "appended", "base", "base_entry", "changed_ns", "changes", "error",
-        "file", "judged", "kept_mode", "kept_mtime_ns", "lock", "opener", "poison", "readable",
-        "settled", "spare", "whole", "writers",
+        "file", "judged", "kept_at_ns", "kept_mode", "kept_mtime_ns", "lock", "opener", "poison",
+        "readable", "settled", "spare", "whole", "writers",
     )  # fmt: skip
 
     file: File  # given by `Files.attach`
@@ -63,6 +63,7 @@ class Staged:
         self.changed_ns = now_ns
         self.kept_mtime_ns: int | None = None  # set by utimens; a later write clears it
         self.kept_mode: int | None = None
+        self.kept_at_ns = 0  # when one of them was set
         self.poison: FsError | None = None
         self.judged = -1  # value of `changes` whose refusal is on record already
         self.error: FsError | None = None  # … and what it raised
@@ -84,6 +85,11 @@ class Staged:
     @property
     def mtime_ns(self) -> int:
         return self.changed_ns if self.kept_mtime_ns is None else self.kept_mtime_ns
+
+    @property
+    def ctime_ns(self) -> int:
+        """When its bytes or attributes changed last."""
+        return max(self.changed_ns, self.kept_at_ns)
 
     def belongs(self, pid: int) -> bool:
         """Did this process open or write it?"""
@@ -164,9 +170,10 @@ class Staged:
             self.poison = None
             self._changed(pid, now_ns)
 
-    def keep(self, *, mode: int | None = None, mtime_ns: int | None = None) -> None:
+    def keep(self, now_ns: int, *, mode: int | None = None, mtime_ns: int | None = None) -> None:
         """Attributes set before the commit; they go with it."""
         with self.lock:
+            self.kept_at_ns = now_ns
             if mode is not None:
                 self.kept_mode = mode
             if mtime_ns is not None:

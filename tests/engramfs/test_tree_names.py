@@ -220,7 +220,7 @@ def test_open_mode_mkdir_makes_a_kind(tmp_path: Path) -> None:
 def test_only_some_kinds_are_shown(tmp_path: Path) -> None:
     with rigged(tmp_path, only_kinds=frozenset({"note"})) as rig:
         assert rig.ls("/") == ["note"]
-        rig.overlay.ensure(("task",))
+        rig.overlay.mkdir(("task",), 0o755)
         assert rig.ls("/") == ["note"]
         for attempt in (
             lambda: rig.stat("/task"),

@@ -1,0 +1,58 @@
+"""Handles that were closed empty, and whose release is still on its way.
+
+Whether an emptied file stays empty is decided at its release, and the kernel sends that after
+close(2) has returned. Whoever looks at once (`: > f; cat f`) waits for it a moment.
+"""
+
+from __future__ import annotations
+
+import time
+
+from engramfs.alive import holds
+from engramfs.locks import Place
+from engramfs.staging import Staged
+
+_PATIENCE_SECONDS = 0.02  # from the close on: a shell that goes on writing is not waited for
+_LONGER_SECONDS = 0.25  # … when no process that is known of it has it open any more
+_STEP_SECONDS = 0.001
+
+
+class Closing:
+    """Handles by the moment of their close."""
+
+    def __init__(self) -> None:
+        self._since: dict[Staged, float] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._since)
+
+    def add(self, handle: Staged) -> None:
+        """A process that wrote it has closed it, empty."""
+        self._since[handle] = time.monotonic()
+
+    def drop(self, handle: Staged) -> None:
+        """It is released."""
+        self._since.pop(handle, None)
+
+    def wait(self, place: Place | None = None, kind: str | None = None) -> None:
+        """Until those at a place, of a kind, or all of them are released."""
+        for handle, since in list(self._since.items()):
+            at = handle.file.place
+            if (place is None or at == place) and (kind is None or at[0] == kind):
+                self._wait(handle, since)
+
+    def _wait(self, handle: Staged, since: float) -> None:
+        until = since + _PATIENCE_SECONDS
+        while self._since.get(handle) == since and handle.dirty and handle.empty:
+            if time.monotonic() >= until:
+                longer = since + _LONGER_SECONDS
+                if until == longer or _held(handle):
+                    self.drop(handle)
+                    return
+                until = longer
+            time.sleep(_STEP_SECONDS)
+
+
+def _held(handle: Staged) -> bool:
+    name = f"/{handle.file.address.name}.md"
+    return any(holds(pid, name) for pid in {handle.opener, *handle.writers})
