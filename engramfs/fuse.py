@@ -41,7 +41,7 @@ if mfusepy.fuse_version_major != 3:
 
 log = logging.getLogger("engramfs.fuse")
 
-THREADS = 16  # of libfuse; a slow control file occupies one for a second at most
+THREADS = 10  # of libfuse, taken in turn; a slow control file occupies one for a second at most
 
 _UTIME_NOW = (1 << 30) - 1
 _UTIME_OMIT = (1 << 30) - 2

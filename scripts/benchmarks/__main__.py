@@ -6,7 +6,7 @@ import importlib
 import sys
 from pathlib import Path
 
-NOT_BENCHMARKS = {"__init__", "__main__", "harness", "floor"}
+NOT_BENCHMARKS = {"__init__", "__main__", "harness", "floor", "corpus"}
 
 
 def main(arguments: list[str]) -> int:
