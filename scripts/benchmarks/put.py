@@ -25,10 +25,12 @@ from engine.model import Draft
 from engine.namespace import Scope
 from scripts.benchmarks.corpus import SECTIONS, Corpus
 from scripts.benchmarks.fs import run
-from scripts.benchmarks.harness import Target, alternate, report
+from scripts.benchmarks.harness import ROUNDS, Figure, Target, report
 
-EACH = 100  # saves a round
+EACH = 100  # saves of each kind a round
 SMALL = 1_000
+FLOOR = "one-row commit"
+WHAT = ("edit", "create")
 KINDS = """\
 kinds:
   doc:
@@ -48,25 +50,28 @@ def percentile(times: list[float], share: float) -> float:
     return float(np.percentile(np.array(times), share)) * 1000
 
 
-def closes(paths: Iterator[str], texts: Iterator[bytes]) -> list[float]:
-    """Seconds that each close took."""
-    taken = []
-    for path, text in zip(itertools.islice(paths, EACH), texts, strict=False):
-        descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
-        os.write(descriptor, text)
-        begin = time.perf_counter()
-        os.close(descriptor)
-        taken.append(time.perf_counter() - begin)
-    return taken
+def close_of(path: str, text: bytes) -> float:
+    """Seconds that the close took."""
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
+    os.write(descriptor, text)
+    begin = time.perf_counter()
+    os.close(descriptor)
+    return time.perf_counter() - begin
 
 
-def one_row_commits(database: duckdb.DuckDBPyConnection) -> list[float]:
-    taken = []
-    for number in range(EACH):
-        begin = time.perf_counter()
-        database.cursor().execute("INSERT INTO one VALUES (?)", [number])
-        taken.append(time.perf_counter() - begin)
-    return taken
+def one_row_commit(database: duckdb.DuckDBPyConnection, number: int) -> float:
+    """Seconds of the floor: what the smallest durable change costs on this disk."""
+    begin = time.perf_counter()
+    database.cursor().execute("INSERT INTO one VALUES (?)", [number])
+    return time.perf_counter() - begin
+
+
+def put_of(engine: Engine, number: int, text: bytes) -> float:
+    """Seconds of a Put without a mount."""
+    draft = Draft("doc", f"p{number % 50}", text)
+    begin = time.perf_counter()
+    engine.put(Scope((), exact=True), draft)
+    return time.perf_counter() - begin
 
 
 @contextmanager
@@ -87,17 +92,6 @@ def mounted(place: Path, corpus: Corpus) -> Iterator[Path]:
         run("umount", place / "mnt", "--store", place / "store")
 
 
-def puts(engine: Engine, corpus_text: Iterator[bytes], turn: Iterator[int]) -> list[float]:
-    taken = []
-    scope = Scope((), exact=True)
-    for text in itertools.islice(corpus_text, EACH):
-        draft = Draft("doc", f"p{next(turn) % 50}", text)
-        begin = time.perf_counter()
-        engine.put(scope, draft)
-        taken.append(time.perf_counter() - begin)
-    return taken
-
-
 def main(arguments: list[str]) -> bool:
     """Run the benchmark; True when every target is kept."""
     parts = int(arguments[1]) if arguments[:1] == ["--parts"] else 100_000
@@ -107,8 +101,8 @@ def main(arguments: list[str]) -> bool:
     (place / "large").mkdir()
     corpus = Corpus(SMALL)
     words = [corpus.body() for _ in range(200)]
-    turn, number = itertools.count(), itertools.count()
-    texts = (document(n, words[n % len(words)]) for n in number)
+    turn = itertools.count()
+    texts = (document(n, words[n % len(words)]) for n in itertools.count())
     floor = duckdb.connect(str(place / "floor.duckdb"))
     floor.execute("CREATE TABLE one (n INTEGER)")
     try:
@@ -116,45 +110,38 @@ def main(arguments: list[str]) -> bool:
             mounted(place / "small", corpus) as one,
             mounted(place / "large", Corpus(parts // (SECTIONS + 1))) as other,
         ):
-            directories = {small: one, large: other}
             bare = Engine.open(place / "bare", kinds=KINDS, embed="off")
 
-            def edits(name: str) -> list[float]:
-                paths = (str(directories[name] / f"e{n % 50}.md") for n in turn)
-                return closes(paths, texts)
+            def close_in(directory: Path, name: str) -> float:
+                return close_of(str(directory / f"{name}.md"), next(texts))
 
-            def creations(name: str) -> list[float]:
-                return closes((str(directories[name] / f"c{n}.md") for n in turn), texts)
-
-            work: dict[str, Callable[[], list[float]]] = {
-                "one-row commit": lambda: one_row_commits(floor),
-                f"edit, {small}": lambda: edits(small),
-                f"edit, {large}": lambda: edits(large),
-                f"create, {small}": lambda: creations(small),
-                f"create, {large}": lambda: creations(large),
-                "Put without a mount": lambda: puts(bare, texts, turn),
+            work: dict[str, Callable[[int], float]] = {
+                FLOOR: lambda n: one_row_commit(floor, n),
+                f"edit, {small}": lambda n: close_in(one, f"e{n % 50}"),
+                f"edit, {large}": lambda n: close_in(other, f"e{n % 50}"),
+                f"create, {small}": lambda n: close_in(one, f"c{n}"),
+                f"create, {large}": lambda n: close_in(other, f"c{n}"),
+                "Put without a mount": lambda n: put_of(bare, n, next(texts)),
             }
-            figures = alternate(
-                tuple(work),
-                {
-                    "p50": ("ms", lambda name: percentile(held(work, name), 50)),
-                    "p99": ("ms", lambda name: percentile(HELD[name], 99)),
-                },
-            )
+            figures = {"p50": Figure("p50", "ms"), "p99": Figure("p99", "ms")}
+            for round_ in range(ROUNDS):
+                print(f"round {round_ + 1} of {ROUNDS}", file=sys.stderr)
+                taken: dict[str, list[float]] = {name: [] for name in work}
+                for _ in range(EACH):  # in turn, save by save: the disk's mood is in all of them
+                    number = next(turn)
+                    for name, save in work.items():
+                        taken[name].append(save(number))
+                for name, times in taken.items():
+                    figures["p50"].raw.setdefault(name, []).append(percentile(times, 50))
+                    figures["p99"].raw.setdefault(name, []).append(percentile(times, 99))
             bare.close()
         kept = report(
             "put",
             figures,
             tuple(work),
             [
-                *(
-                    Target("p50", f"{what}, {small}", times=5, floor="one-row commit")
-                    for what in WHAT
-                ),
-                *(
-                    Target("p50", f"{what}, {large}", times=10, floor="one-row commit")
-                    for what in WHAT
-                ),
+                *(Target("p50", f"{what}, {small}", times=5, floor=FLOOR) for what in WHAT),
+                *(Target("p50", f"{what}, {large}", times=10, floor=FLOOR) for what in WHAT),
                 *(
                     Target("p99", f"{what}, {size}", number=60)
                     for what in WHAT
@@ -166,12 +153,3 @@ def main(arguments: list[str]) -> bool:
         floor.close()
         shutil.rmtree(place)
     return kept
-
-
-WHAT = ("edit", "create")
-HELD: dict[str, list[float]] = {}  # the times of the round, from which both percentiles are taken
-
-
-def held(work: dict[str, Callable[[], list[float]]], name: str) -> list[float]:
-    HELD[name] = work[name]()
-    return HELD[name]
