@@ -38,6 +38,7 @@ from engramfs.moving import Moving
 from engramfs.opener import Opener
 from engramfs.ports import Attributes, Caller, Control, Listed, Opened, Overlay
 from engramfs.refusals import Refusals
+from engramfs.refused_names import RefusedNames, tells
 from engramfs.rejected import RejectedFiles
 from engramfs.renaming import Renaming
 from engramfs.staging import Staged
@@ -68,6 +69,7 @@ class Tree:
         refusals = Refusals(ground)
         rejected = RejectedFiles(ground)
         self._ground = ground
+        self.names = RefusedNames(ground)
         self._aliases = Aliases(
             ground, lambda address, writer: self._making.remove(address, writer)
         )
@@ -162,6 +164,7 @@ class Tree:
         self._step()
         return self._opener.open(self._ground.inodes.node(inode), flags, caller)
 
+    @tells(0)
     def create(
         self, parent: int, name: str, mode: int, flags: int, caller: Caller
     ) -> tuple[Attributes, Opened]:
@@ -254,6 +257,7 @@ class Tree:
         self._step()
         return self._listing.entries(self._ground.inodes.node(inode), caller)
 
+    @tells(0)
     def mkdir(self, parent: int, name: str, mode: int, caller: Caller) -> Attributes:
         """A plain directory, or in open mode a kind."""
         self._step()
@@ -270,6 +274,7 @@ class Tree:
         self._step()
         self._making.unlink(self._looking.child(parent, name), caller)
 
+    @tells(2)
     def rename(
         self, parent: int, name: str, new_parent: int, new_name: str, flags: int, caller: Caller
     ) -> None:
@@ -278,6 +283,7 @@ class Tree:
         new = self._looking.child(new_parent, new_name)
         self._renaming.rename(old, new, flags, caller)
 
+    @tells(0)
     def mknod(self, parent: int, name: str, mode: int, caller: Caller) -> Attributes:
         """Regular files only; EPERM for everything else."""
         self._making.mknod(self._looking.child(parent, name), mode)
@@ -286,6 +292,7 @@ class Tree:
         self.release(opened.handle, caller)
         return found
 
+    @tells(0)
     def symlink(self, parent: int, name: str, target: str, caller: Caller) -> Attributes:
         """Overlay only."""
         self._step()
@@ -297,6 +304,7 @@ class Tree:
         self._step()
         return self._making.readlink(self._ground.inodes.node(inode))
 
+    @tells(1)
     def link(self, inode: int, new_parent: int, new_name: str, caller: Caller) -> Attributes:
         """Overlay only; EPERM for engrams."""
         self._step()
