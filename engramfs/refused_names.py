@@ -74,7 +74,10 @@ Operation = Callable[Concatenate[Any, P], R]  # a method of a tree with `names: 
 
 
 def tells(at: int) -> Callable[[Operation[P, R]], Operation[P, R]]:
-    """For what makes a name: its parent directory and it are the arguments `at` and `at` + 1."""
+    """For what makes a name: its parent directory and it are the arguments `at` and `at` + 1.
+
+    Not for hard links: programs try one before they rename (perl -i.orig), and that is no refusal.
+    """
 
     def decorate(call: Operation[P, R]) -> Operation[P, R]:
         @functools.wraps(call)

@@ -304,7 +304,6 @@ class Tree:
         self._step()
         return self._making.readlink(self._ground.inodes.node(inode))
 
-    @tells(1)
     def link(self, inode: int, new_parent: int, new_name: str, caller: Caller) -> Attributes:
         """Overlay only; EPERM for engrams."""
         self._step()

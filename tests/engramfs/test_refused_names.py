@@ -63,4 +63,6 @@ def test_what_posix_tells_plainly_is_not_told(rig: Rig) -> None:
     refused(lambda: rig.tree.create(*rig.parent("/note/a.md"), 0o644, flags, ME))
     refused(lambda: rig.tree.mkdir(*rig.parent("/note"), 0o755, ME))
     refused(lambda: rig.rename("/note/gone.md", "/note/b.md"))
+    linked = rig.inode("/note/a.md")
+    refused(lambda: rig.tree.link(linked, *rig.parent("/note/a.md.orig"), ME))  # as perl -i.orig
     assert told(rig) == []
