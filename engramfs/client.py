@@ -19,6 +19,7 @@ from engramfs.opening import open_engine, require_store
 from engramfs.settings import Settings
 
 _CONNECT_SECONDS = 30.0  # a server that just started reads the store first
+_FOREIGN_SECONDS = 2.0  # a program that has the database open and is none of ours
 
 
 class Call(Protocol):
@@ -47,6 +48,7 @@ def connection(
     process that does not answer.
     """
     deadline = time.monotonic() + _CONNECT_SECONDS
+    foreign = time.monotonic() + _FOREIGN_SECONDS
     while True:
         who = lock.holder(settings.store)
         if who is not None and who.socket:
@@ -60,19 +62,22 @@ def connection(
                 require_store(settings.store)
             try:
                 engine = open_engine(settings)
-            except StoreHeld:
-                pass  # somebody was faster: look who
+            except StoreHeld as error:
+                if lock.holder(settings.store) is None and time.monotonic() > foreign:
+                    raise wire.failure(error) from error
+                # else somebody was faster: look who
             except EngineError as error:
                 raise wire.failure(error) from error
             else:
-                host = Host(engine, settings.store)
+                shown = settings.text("id_in_file") == "shown"
+                host = Host(engine, settings.store, show_id=shown)
                 try:
                     yield _directly(host, namespace)
                 finally:
                     engine.close()
                 return
-        if time.monotonic() > deadline:
-            raise wire.failure(lock.held_by(settings.store, who or lock.Holder(0)))
+        if who is not None and time.monotonic() > deadline:
+            raise wire.failure(lock.held_by(settings.store, who))
         time.sleep(0.05)
 
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from shlex import quote
 
 from engramfs import lock, mounts
 from engramfs.errors import FsError
@@ -42,7 +43,7 @@ def prepare(mountpoints: Sequence[str]) -> None:
             raise FsError(
                 "ENOENT",
                 f"the mountpoint {mountpoint} does not exist",
-                f"make it: mkdir -p {mountpoint}",
+                f"make it: mkdir -p {quote(mountpoint)}",
             )
         if not Path(mountpoint).is_dir():
             raise FsError("ENOTDIR", f"the mountpoint {mountpoint} is not a directory")
@@ -55,13 +56,13 @@ def _replace(mountpoint: str, found: mounts.MountLine) -> None:
         raise FsError(
             "EBUSY",
             f"{mountpoint} is mounted already, for the store {found.source}",
-            f"unmount it with: engramfs umount {mountpoint}",
+            f"unmount it with: engramfs umount {quote(mountpoint)}",
         )
     if answer == "hung":
         raise FsError(
             "EBUSY",
             f"the mount at {mountpoint} does not answer",
-            f"end its server, or take it away with: fusermount3 -uz {mountpoint}",
+            f"end its server, or take it away with: fusermount3 -uz {quote(mountpoint)}",
         )
     fusermount("-u", "-z", mountpoint)
 

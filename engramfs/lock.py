@@ -13,6 +13,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from engine.errors import StoreHeld
 
@@ -31,7 +32,7 @@ class Holder:
 
     def __str__(self) -> str:
         where = f", mounted at {' and '.join(self.mountpoints)}" if self.mountpoints else ""
-        return f"process {self.pid}{where}"
+        return f"process {self.pid or 'unknown'}{where}"
 
 
 def announce(store: Path, mountpoints: Sequence[str], socket: bool) -> None:
@@ -65,7 +66,7 @@ def holder(store: Path) -> Holder | None:
 def held_by(store: Path, who: Holder) -> StoreHeld:
     """The error that names the holder."""
     hint = (
-        f"unmount it with: engramfs umount {who.mountpoints[0]}"
+        f"unmount it with: engramfs umount {quote(who.mountpoints[0])}"
         if who.mountpoints
         else "wait until it has ended"
     )

@@ -20,6 +20,8 @@ _CORRUPT = (
     "Failure while replaying WAL",
     "Failed to deserialize",
     "Serialization Error",
+    "Could not read enough bytes from file",
+    "Could not read from file",
 )
 _HOLDER = re.compile(r"Conflicting lock is held in (.*?) ?\(PID (\d+)\)")
 
@@ -44,6 +46,11 @@ def translate(error: duckdb.Error, place: str) -> EngineError:
         return SchemaTooNew(
             f"the store {place} is in a file format that this DuckDB cannot read: {first_line}",
             "use the release of engramfs that wrote it",
+        )
+    if "sqlite_scanner" in text:
+        return StoreCorrupt(
+            f"the file engramfs.duckdb in {place} is a database of SQLite",
+            "give another directory",
         )
     if any(mark in text for mark in _CORRUPT):
         return StoreCorrupt(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -131,6 +133,28 @@ def test_a_flipped_header(tmp_path: Path) -> None:
     with pytest.raises(StoreCorrupt, match="is damaged"):
         Store.open(tmp_path)
     assert (tmp_path / FILE).read_bytes() == content
+
+
+def test_a_file_cut_short(tmp_path: Path) -> None:
+    store = Store.open(tmp_path)
+    commit(store)
+    store.close()
+    os.truncate(tmp_path / FILE, 20_000)
+    with pytest.raises(StoreCorrupt, match="is damaged"):
+        Store.open(tmp_path)
+
+
+def test_a_directory_in_the_place_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / FILE).mkdir()
+    with pytest.raises(StoreCorrupt, match="Is a directory"):
+        Store.open(tmp_path)
+
+
+def test_a_database_of_another_program(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / FILE)) as other:
+        other.execute("CREATE TABLE meta (key VARCHAR)")
+    with pytest.raises(StoreCorrupt, match="of SQLite"):
+        Store.open(tmp_path)
 
 
 def test_somebody_elses_database(tmp_path: Path) -> None:

@@ -61,6 +61,11 @@ def test_words_that_are_not_utf_8_are_a_fault_of_usage() -> None:
     assert failed.value.exit_code == 2
 
 
+def test_a_word_that_begins_like_an_option_is_a_word(tmp_path: Path) -> None:
+    done = run("search", "pump", "-heat", store=tmp_path)
+    assert "there is no store at" in done.stderr
+
+
 @given(st.lists(st.text()))
 def test_any_words_are_pairs(words: list[str]) -> None:
     for key, value in pairs_of(words):
@@ -156,7 +161,7 @@ def test_config_lists_every_setting_and_where_it_comes_from(tmp_path: Path) -> N
         (["mount", "--embed", "never"], 2, "embed"),
         (["mount", "--mode", "roots"], 2, "at least one --root"),
         (["mount", "/m", "--mode", "roots", "--root", "deal=/d"], 2, "instead of a mountpoint"),
-        (["mount", "/nonexistent/m"], 1, "mkdir -p /nonexistent/m"),
+        (["mount", "/nonexistent/m n"], 1, "mkdir -p '/nonexistent/m n'"),
         (["umount", "/"], 1, "not a mount of engramfs"),
         (["status"], 1, "there is no store at"),
         (["recall", "x"], 1, "there is no store at"),

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import cast
 
 import pytest
 
+from engine.engine import Engine
 from engine.errors import Invalid, Problem, SchemaTooNew, StoreCorrupt, StoreHeld
-from engramfs import lock, server, wire
+from engramfs import client, lock, server, wire
 from engramfs.commands import Host, Progress
 from engramfs.errors import FsError
+from engramfs.opening import DATABASE
+from engramfs.settings import load
 
 GATE = threading.Event()
 
@@ -151,6 +156,7 @@ def test_the_lock_names_its_holder(place: Path) -> None:
     assert lock.holder(place) is None
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     assert lock.holder(place) == lock.Holder(0)
+    assert str(lock.Holder(0)) == "process unknown"
     os.write(descriptor, b"123")  # as the engine does
     assert lock.holder(place) == lock.Holder(123)
     lock.announce(place, ["/a b", "/c"], True)
@@ -160,9 +166,31 @@ def test_the_lock_names_its_holder(place: Path) -> None:
     error = lock.held_by(place, who)
     assert isinstance(error, StoreHeld)
     assert f"process {os.getpid()}, mounted at /a b and /c" in str(error)
-    assert "engramfs umount /a b" in str(error)
+    assert "engramfs umount '/a b'" in str(error)
     os.close(descriptor)
     assert lock.holder(place) is None
+
+
+def test_a_database_that_another_program_has_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Engine.open(tmp_path, embed="off").close()
+    monkeypatch.setattr(client, "_FOREIGN_SECONDS", 0.1)
+    program = (
+        "import duckdb, sys; held = duckdb.connect(sys.argv[1]); print('open', flush=True)\n"
+        "sys.stdin.read()"
+    )
+    words = [sys.executable, "-c", program, str(tmp_path / DATABASE)]
+    with Popen(words, stdin=PIPE, stdout=PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "open\n"
+        with (
+            pytest.raises(wire.Failed, match=f"held by process {other.pid}") as failed,
+            client.connection(load(tmp_path, {}), None),
+        ):
+            pass
+        assert failed.value.exit_code == 4
+        other.communicate()
 
 
 def test_exit_codes() -> None:
