@@ -10,7 +10,8 @@ import click
 from engramfs.cli import ask, group, store_options
 from engramfs.wire import Failed
 
-_ANY_KEY = {"ignore_unknown_options": True, "allow_interspersed_args": True}
+# -h is no help here: in `-heat` it would begin a word that is left out.
+_ANY_KEY = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 
 
 def pairs_of(words: Sequence[str]) -> list[tuple[str, str]]:

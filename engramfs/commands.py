@@ -34,7 +34,7 @@ class Host:
     store: Path
     tree: Namespace = ()
     mountpoints: tuple[str, ...] = ()
-    roots: Mapping[str, str] | None = None  # roots mode: kind -> mountpoint
+    show_id: bool = True  # lines are counted with the id line that reading shows
     packs: Packs = field(default_factory=Packs)
 
 
@@ -84,7 +84,9 @@ def _recall(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
             # Commands have the rights of the whole store: what a mount was told they may read.
             mounts = host.mountpoints if scope.covers(host.tree) else ()
             return {"text": host.packs.again(request.token, scope, *mounts).decode()}
-        pack = host.engine.recall(scope, request, path_of=lambda entry: _path(host, entry))
+        pack = host.engine.recall(
+            scope, request, path_of=lambda entry: _path(host, entry), shown=host.show_id
+        )
     except Invalid as error:
         raise Failed(str(wire.failure(error)), 2) from error
     host.packs.put(scope, pack.token, pack.rendered)
@@ -94,11 +96,14 @@ def _recall(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
 def _search(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
     from engramfs.searching import search
 
+    pairs = _pairs(arguments)
     try:
-        text = search(host.engine, scope, _pairs(arguments), lambda entry: _path(host, entry))
+        answer = search(
+            host.engine, scope, pairs, lambda entry: _path(host, entry), shown=host.show_id
+        )
     except Invalid as error:
         raise Failed(str(wire.failure(error)), 2) from error
-    return {"text": text.decode("utf-8", "replace")}
+    return {"text": answer.decode("utf-8", "replace")}
 
 
 def _import(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:

@@ -98,7 +98,9 @@ def _serve(
     scope = Scope(namespace, exact=True)
     only = settings.names("only_kinds")
     shown = frozenset(_kind(engine, name) for name in only) if only else None
-    host = Host(engine, settings.store, namespace, tuple(point.path for point in where))
+    show_id = settings.text("id_in_file") == "shown"
+    paths = tuple(point.path for point in where)
+    host = Host(engine, settings.store, namespace, paths, show_id)
     options = Options(
         allow_other=settings.flag("allow_other"),
         read_only=settings.flag("read_only"),
@@ -111,7 +113,6 @@ def _serve(
         loops = []
         for point in where:
             root = None if point.kind is None else _kind(engine, point.kind)
-            show_id = settings.text("id_in_file") == "shown"
             about = ControlSettings(point.path, root, shown, show_id)
             control = ControlFiles(engine, scope, about, packs=host.packs)
             stack.callback(control.close)
@@ -157,6 +158,7 @@ def _tree_settings(
         root_kind=root,
         only_kinds=shown,
         show_id=settings.text("id_in_file") == "shown",
+        file_bytes=settings.config().document_bytes,
         on_conflict=settings.text("on_conflict"),
         read_only=settings.flag("read_only"),
         umask=mask,

@@ -27,11 +27,11 @@ def search(
     pairs: Iterable[tuple[str, str]],
     path_of: PathOf,
     *,
-    form: str = "api",
+    shown: bool = True,
 ) -> bytes:
     """Run the search that `pairs` ask for and render its page. Invalid for a bad request."""
-    request = parse_search(pairs, engine.catalogue, engine.config, form=form)
-    return render(request, run(engine, scope, request), path_of)
+    request = parse_search(pairs, engine.catalogue, engine.config, form="api")
+    return render(request, run(engine, scope, request, shown), path_of)
 
 
 def run(
