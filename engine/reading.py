@@ -22,6 +22,7 @@ from engine.store import refusals, versions
 from engine.store.extensions import Cursor
 
 _LOOK_SECONDS = 0.02  # between two looks at the number of pending vectors
+_MISS_CHARACTERS = 200
 
 
 class Reading:
@@ -122,4 +123,9 @@ class Reading:
         """A question had no hit: told by `status`."""
         state = self._state
         with state.store.transaction() as cursor:
-            refusals.add_miss(cursor, scope.attributes, state.clock(), question)
+            refusals.add_miss(cursor, scope.attributes, state.clock(), _begun(question))
+
+
+def _begun(question: str) -> str:
+    """As much of a question as its list in `status` needs."""
+    return question if len(question) <= _MISS_CHARACTERS else question[: _MISS_CHARACTERS - 1] + "…"

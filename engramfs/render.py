@@ -94,12 +94,13 @@ def status_text(values: Mapping[str, object]) -> bytes:
     return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
 
 
-def help_text(place: str = "/engram") -> bytes:
+def help_text(place: str = "/engram", *, roots: bool = False) -> bytes:
     """`.help`: what can be read and written here. `place` is the mountpoint to show."""
     served = [row for row in TABLE.values() if row.exists]
     width = max(len(row.name) for row in served) + 2
     names = "\n".join(f"  {row.name:<{width}}{row.help}" for row in served)
-    return _HELP.format(place=place, names=names).encode()
+    file = "<slug>.md" if roots else "<kind>/<slug>.md"
+    return _HELP.format(place=place, names=names, file=file).encode()
 
 
 def usage_text(special: SpecialName, place: str = "/engram") -> bytes:
@@ -121,7 +122,7 @@ def _notice(notice: Notice) -> str:
 
 _HELP = """\
 This directory is an engramfs mount. Its files are engrams: Markdown with typed front matter, at
-<kind>/<slug>.md. Edit them with anything. A write that breaks a rule fails, nothing is changed, and
+{file}. Edit them with anything. A write that breaks a rule fails, nothing is changed, and
 .errors says why; the refused bytes are kept in .rejected.
 
 {names}

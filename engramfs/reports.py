@@ -56,7 +56,7 @@ class Reports:
                 notices = self._notices()
                 return render.errors_json(notices) if as_values else render.errors_text(notices)
             case _:
-                return render.help_text(self._mountpoint)
+                return render.help_text(self._mountpoint, roots=self._roots)
 
     def _schema_kinds(self, name: str | None) -> list[Kind]:
         catalogue, shown = self._engine.catalogue, self._kinds()

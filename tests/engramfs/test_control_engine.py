@@ -98,8 +98,10 @@ def test_a_report_takes_each_key_once(files: ControlFiles, name: str) -> None:
 
 def test_a_miss_is_told_by_status(files: ControlFiles) -> None:
     assert "## " not in cat(files, ".recall?q=xylophone")
+    cat(files, ".recall?q=" + "marimba" * 90)
     status = json.loads(cat(files, ".status?format=json"))
-    assert status["misses"] == ["xylophone"]
+    assert [len(question) for question in status["misses"]] == [200, len("xylophone")]
+    assert status["misses"][1] == "xylophone"
     assert (status["engrams"], status["kinds"]) == (2, {"deal": 1, "note": 1})
 
 
@@ -108,6 +110,7 @@ def test_a_root_never_answers_for_another_kind(engine: Engine) -> None:
     assert "## " not in cat(files, ".recall?q=pumps")
     assert "## acme.md" in cat(files, ".recall?q=contract")
     assert "## acme.md" in cat(files, ".search?q=contract")
+    assert "at\n<slug>.md. Edit" in cat(files, ".help")
     files.close()
 
 
