@@ -28,7 +28,8 @@ def keys_of_target(written: str, heading: str = "") -> set[str]:
         if last.endswith(suffix):
             keys.add(last.removesuffix(suffix))
     if heading:
-        keys.add(fold(f"{written.strip()}#{heading}"))  # a title such as "C# basics"
+        for mark in ("#", "# "):  # a title such as "C# basics"
+            keys.add(fold(f"{written.strip()}{mark}{heading}"))
     return keys - {""}
 
 

@@ -42,6 +42,7 @@ class After:
         self._aliases: dict[int, tuple[str, ...]] = {}
         self._merged: dict[int, int] = {}
         self._forgotten: set[Place] = set()
+        self._heirs = {original: copy for original, copy, _ in state.entries.awaiting()}
         self._now_ns = state.clock() if plan is None else plan.now_ns
         if plan is not None:
             self._changed = {row.engram: entry_of(row) for row in plan.rows}
@@ -52,6 +53,9 @@ class After:
             self._aliases = {no: content.head.aliases for no, content in plan.contents.items()}
             self._merged = plan.merged
             self._forgotten = set(plan.forget)
+            self._heirs.update({original: copy for original, (copy, _) in plan.awaiting.items()})
+            for original in plan.settled:
+                self._heirs.pop(original, None)
 
     def get(self, no: int) -> Entry | None:
         """An engram's state, deleted or not."""
@@ -82,19 +86,14 @@ class After:
         return self._changed.values()
 
     def by_id(self, namespace: Namespace, id: str) -> Entry | None:
-        """The live engram that answers to an id."""
+        """The engram that answers to an id, if it lives or a copy is to succeed it."""
         if id in self._ids:
             return self._seen(namespace, self._ids[id])
         held = self._state.entries.by_id(id)
-        if held is None:
-            return None
-        heir = self._state.entries.successor(held.no)
-        if not self.lives(held.no) and heir is not None:
-            held = heir
-        return self._seen(namespace, held)
+        return None if held is None else self._seen(namespace, held)
 
     def at(self, namespace: Namespace, kind: str, slug: str) -> Entry | None:
-        """The live engram at a place, or the one that last left it."""
+        """The live engram at a place, or the one that last left it (and lives, or has an heir)."""
         known = self._state.catalogue.by_directory(kind) or self._state.catalogue.kind(kind)
         place = (namespace, known.name if known is not None else kind, nfc(slug))
         here = self._holder(place)
@@ -104,9 +103,6 @@ class After:
         if former is None or place in self._forgotten:
             return None
         gone = self.get(former.no)
-        heir = self._state.entries.successor(former.no)
-        if gone is not None and not is_live(gone) and heir is not None:
-            gone = heir
         return None if gone is None else self._seen(namespace, gone)
 
     def _holder(self, place: Place) -> Entry | None:
@@ -163,7 +159,14 @@ class After:
 
     def _seen(self, namespace: Namespace, entry: Entry) -> Entry | None:
         now = self.get(self._merged.get(entry.no, entry.no))
-        return now if now is not None and is_live(now) and now.namespace == namespace else None
+        if now is None or now.namespace != namespace:
+            return None
+        awaited = now.no in self._heirs and self.lives(self._heirs[now.no])
+        return now if is_live(now) or awaited else None
+
+    def succeeded_by(self, no: int) -> list[int]:
+        """The engrams that this one, a copy, is to succeed."""
+        return [original for original, copy in self._heirs.items() if copy == no]
 
 
 def _save(state: State, plan: Plan, after: After, entry: Entry, links: tuple[Link, ...]) -> None:
@@ -226,6 +229,10 @@ def _wake(state: State, plan: Plan, after: After) -> None:
         before = state.entries.get(changed.no)
         if before is not None:  # a name that it gives up may now be the only one of another
             keys |= keys_of_engram(before, state.names.aliases(before.no))
+        for original in after.succeeded_by(changed.no):
+            gone = after.get(original)
+            if gone is not None:
+                keys |= keys_of_engram(gone, ())
     resolve_again(state, plan, after, state.edges.waiting(keys) - set(plan.contents))
 
 

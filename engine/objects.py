@@ -119,6 +119,8 @@ def _edge(state: State, scope: Scope, row: EdgeRow) -> Edge | None:
     target = None if row.target == DANGLING else _seen(state, scope, row.target)
     if source is None or (row.target != DANGLING and target is None):
         return None
+    if target is not None and source.no == target.no:
+        return None  # a copy that links to the original which it is to succeed
     return Edge(
         source=source.id,
         relation=row.relation,

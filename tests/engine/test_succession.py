@@ -92,6 +92,22 @@ def test_another_process_moves_it_when_the_grace_time_ends(desk: Desk) -> None:
     assert desk.entry("b").id == first.id and desk.targets("linker") == ["b"]
 
 
+def test_links_written_meanwhile_mean_the_original(desk: Desk) -> None:
+    first = desk.put("a", "A\n").entry
+    copy = desk.put("b", desk.shown("a")).entry
+    desk.rm("a")
+    desk.put("linker", "[[a]]\n")
+    assert desk.targets("linker") == ["b"]
+    desk.rm("b", why="overlay")
+    desk.put("other", f"[[{first.id}]]\n")
+    assert desk.edges("linker") == [] and desk.targets("other") == [""]
+    assert desk.put("b", "[[a]]\n").entry.id == copy.id
+    assert desk.targets("linker") == ["b"] and desk.targets("other") == ["b"]
+    assert desk.edges("b") == []
+    desk.put("a", "A again\n")
+    assert desk.targets("linker") == ["a"] and desk.targets("b") == ["a"]
+
+
 def test_a_succession_survives_a_restart(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     first = desk.put("a", "A\n").entry
