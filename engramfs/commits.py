@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from engine.errors import Conflict, EmbedderFailed, Invalid
 from engine.model import Commit, Draft, Entry
 from engramfs.address import EngramFile
+from engramfs.aliases import Aliases
 from engramfs.errors import FsError
 from engramfs.files import File, place_of
 from engramfs.ground import Ground, by, not_there
@@ -28,9 +29,10 @@ _TRIES = 8  # of a write that other writers outside the mount overtake again and
 class Commits:
     """Decides what becomes of the bytes of a handle."""
 
-    def __init__(self, ground: Ground, refusals: Refusals) -> None:
+    def __init__(self, ground: Ground, refusals: Refusals, aliases: Aliases) -> None:
         self._ground = ground
         self._refusals = refusals
+        self._aliases = aliases
 
     # -- when --------------------------------------------------------------
     def flush(self, handle: Staged, caller: Caller) -> None:
@@ -213,7 +215,10 @@ class Commits:
             ground.engine.revive(ground.scope, lost.id, kind=address.kind, slug=address.slug)
 
     def _follow(self, file: File) -> None:
-        """Another way in (the command line, the API) may have moved or deleted the engram."""
+        """Know what became of the file: it may be unlinked, which is not removed yet; and another
+        way in (the command line, the API) may have moved or deleted the engram."""
+        if self._aliases.hides:
+            self._aliases.hidden(file.address)
         if file.gone or file.pending or not file.id or file.plain is not None:
             return
         ground = self._ground

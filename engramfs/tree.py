@@ -74,7 +74,7 @@ class Tree:
             ground, lambda address, writer: self._making.remove(address, writer)
         )
         self._looking = Looking(ground, self._aliases, rejected)
-        self._commits = Commits(ground, refusals)
+        self._commits = Commits(ground, refusals, self._aliases)
         self._opener = Opener(ground, self._looking, self._aliases, rejected)
         self._making = Making(ground, self._opener, self._aliases, rejected)
         self._metadata = Metadata(ground, self._aliases, self._commits)

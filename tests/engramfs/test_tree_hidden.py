@@ -66,6 +66,20 @@ def test_a_hide_becomes_a_removal_by_itself(rig: Rig) -> None:
     until(lambda: rig.engine.lookup(SCOPE, "note", "a") is None)
 
 
+@pytest.mark.parametrize("data", [GOOD, BAD, b""])
+def test_what_is_written_to_a_file_just_unlinked_is_late(rig: Rig, data: bytes) -> None:
+    rig.save("/task/a.md", GOOD + b"more\n")
+    handle = rig.open("/task/a.md", os.O_RDWR)
+    in_another_thread(lambda: rig.rename("/task/a.md", f"/task/{HIDDEN}"))
+    rig.tree.truncate(rig.inode(f"/task/{HIDDEN}"), 0, ME, handle)
+    if data:
+        rig.write(handle, data)
+    rig.close(handle)  # no refusal: there is no such file any more
+    assert not rig.exists("/task/a.md")
+    assert rig.events() == (["late-write"] if data else [])
+    assert rig.rejected() == ({"task/a.md": data} if data else {})
+
+
 def test_a_hide_becomes_a_removal_at_the_threads_next_call(rig: Rig) -> None:
     rig.save("/note/a.md", b"words\n")
     rig.open("/note/a.md")

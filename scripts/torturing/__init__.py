@@ -1,0 +1,1 @@
+"""Long random runs against a real mount, compared with a dictionary."""
