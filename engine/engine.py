@@ -56,7 +56,7 @@ class Engine:
     def __init__(self, upkeep: Upkeep) -> None:
         self._upkeep = upkeep
         self._state = upkeep.state
-        self.reading = Reading(self._state)
+        self.reading = Reading(self._state, upkeep.background.wait_embedded)
 
     @classmethod
     def open(

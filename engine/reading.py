@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 
 from engine import tokens
@@ -21,15 +20,15 @@ from engine.state import State
 from engine.store import refusals, versions
 from engine.store.extensions import Cursor
 
-_LOOK_SECONDS = 0.02  # between two looks at the number of pending vectors
-_MISS_CHARACTERS = 200
+_MISS_CHARACTERS = 200  # of a question that is kept; `.status` lists them
 
 
 class Reading:
     """Everything that search and recall need, always of this moment."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, wait: Callable[[float], object]) -> None:
         self._state = state
+        self._wait = wait  # until the background has embedded everything, or so many seconds
         self.columns = ColumnCache(state.entries)
 
     @property
@@ -110,14 +109,9 @@ class Reading:
         return tokens.counter(name, embedder.count_tokens if embedder is not None else None)
 
     def wait_for_vectors(self, seconds: float) -> None:
-        """Return when no vector is pending, or after `seconds`."""
-        deadline = time.monotonic() + seconds
-        while (
-            self._state.embed != "off"
-            and self._state.index.pending_count
-            and time.monotonic() < deadline
-        ):
-            time.sleep(_LOOK_SECONDS)
+        """Return when no vector is pending, after `seconds`, or when embedding fails."""
+        if self._state.embed != "off" and self._state.index.pending_count:
+            self._wait(seconds)
 
     def missed(self, scope: Scope, question: str) -> None:
         """A question had no hit: told by `status`."""

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -205,19 +205,24 @@ class _Absent(HashEmbedder):
         return super().embed_passages(texts)
 
 
+def _until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not true() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
 def test_without_its_model_a_store_opens_and_says_so(tmp_path: Path) -> None:
     model = _Absent()
     desk = Desk(
         tmp_path, embed="background", embedder=model, config=Config(embed_retry_seconds=0.05)
     )
     desk.put("x", "about pumps\n")
-    deadline = time.monotonic() + 10
-    while not desk.engine.status(HERE).problems and time.monotonic() < deadline:
-        time.sleep(0.01)
+    _until(lambda: bool(desk.engine.status(HERE).problems))
     assert "the model is not there" in desk.engine.status(HERE).problems[0]
     assert desk.engine.status(HERE).pending_vectors == 2
     model.there = True
-    desk.engine.reading.wait_for_vectors(10)
+    _until(lambda: not desk.engine.status(HERE).pending_vectors)
+    _until(lambda: not desk.engine.status(HERE).problems)
     status = desk.engine.status(HERE)
     assert (status.pending_vectors, status.model, status.problems) == (0, "absent", ())
     desk.engine.close()
