@@ -18,8 +18,8 @@ import duckdb
 import numpy as np
 
 from engine.engine import Engine
-from engine.masks import masks
 from engine.filters import Filters
+from engine.masks import masks
 from engine.namespace import Scope
 from engine.query import query_terms
 from engine.store.extensions import load
