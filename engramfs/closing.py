@@ -1,14 +1,15 @@
-"""Handles that were closed empty, and whose release is still on its way.
+"""Handles that were closed dirty, and whose release is still on its way.
 
-Whether an emptied file stays empty is decided at its release, and the kernel sends that after
-close(2) has returned. Whoever looks at once (`: > f; cat f`) waits for it a moment.
+Whether an emptied file stays empty is decided at its release, and what was refused is forgotten
+then; but the kernel sends it after close(2) has returned. Whoever looks at once (`: > f; cat f`)
+waits for it a moment.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
-from engramfs.alive import holds
 from engramfs.locks import Place
 from engramfs.staging import Staged
 
@@ -18,17 +19,19 @@ _STEP_SECONDS = 0.001
 
 
 class Closing:
-    """Handles by the moment of their close."""
+    """Handles by the moment of their latest close."""
 
-    def __init__(self) -> None:
-        self._since: dict[Staged, float] = {}
+    def __init__(self, holds: Callable[[int, str], bool]) -> None:
+        """`holds` tells whether a process has a file open whose path ends so."""
+        self._holds = holds
+        self._since: dict[Staged, tuple[float, int]] = {}  # and what it held
 
     def __bool__(self) -> bool:
         return bool(self._since)
 
     def add(self, handle: Staged) -> None:
-        """A process that wrote it has closed it, empty."""
-        self._since[handle] = time.monotonic()
+        """A process that wrote it has closed it, and it is dirty still."""
+        self._since[handle] = (time.monotonic(), handle.changes)
 
     def drop(self, handle: Staged) -> None:
         """It is released."""
@@ -36,23 +39,23 @@ class Closing:
 
     def wait(self, place: Place | None = None, kind: str | None = None) -> None:
         """Until those at a place, of a kind, or all of them are released."""
-        for handle, since in list(self._since.items()):
+        for handle, closed in list(self._since.items()):
             at = handle.file.place
             if (place is None or at == place) and (kind is None or at[0] == kind):
-                self._wait(handle, since)
+                self._wait(handle, closed)
 
-    def _wait(self, handle: Staged, since: float) -> None:
+    def _wait(self, handle: Staged, closed: tuple[float, int]) -> None:
+        since, changes = closed
         until = since + _PATIENCE_SECONDS
-        while self._since.get(handle) == since and handle.dirty and handle.empty:
+        while self._since.get(handle) == closed and handle.dirty and handle.changes == changes:
             if time.monotonic() >= until:
                 longer = since + _LONGER_SECONDS
-                if until == longer or _held(handle):
+                if until == longer or self._held(handle):
                     self.drop(handle)
                     return
                 until = longer
             time.sleep(_STEP_SECONDS)
 
-
-def _held(handle: Staged) -> bool:
-    name = f"/{handle.file.address.name}.md"
-    return any(holds(pid, name) for pid in {handle.opener, *handle.writers})
+    def _held(self, handle: Staged) -> bool:
+        end = f"/{handle.file.address.name}.md"
+        return any(self._holds(pid, end) for pid in {handle.opener, *handle.writers})

@@ -43,13 +43,15 @@ class Commits:
         pid = caller.pid
         if not handle.belongs(pid):
             return
-        if handle.poison is not None:
-            raise handle.poison
-        if handle.empty:  # a shell closes between truncating and writing; `release` decides
-            self._ground.closing.add(handle)
-            return
         defer = pid != handle.opener and self._ground.alive(handle.opener)
-        self.commit(handle, by(caller), defer=defer)
+        try:
+            if handle.poison is not None:
+                raise handle.poison
+            if not handle.empty:  # a shell closes between truncating and writing
+                self.commit(handle, by(caller), defer=defer)
+        finally:
+            if handle.dirty:
+                self._ground.closing.add(handle)  # `release` decides
 
     def fsync(self, handle: Staged, caller: Caller) -> None:
         """The caller wants to know now."""

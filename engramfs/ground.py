@@ -58,6 +58,7 @@ class Ground:
         settings: TreeSettings,
         clock: Callable[[], int],
         alive: Callable[[int], bool],
+        holds: Callable[[int, str], bool],
     ) -> None:
         self.engine = engine
         self.scope = scope
@@ -73,7 +74,7 @@ class Ground:
         self.number = itertools.count(1).__next__
         self.layout = Layout(self.kind_of, self._root())
         self.inodes.remember(ROOT, self.layout.top())
-        self.closing = Closing()
+        self.closing = Closing(holds)
         self.births: dict[int, int] = {}  # st_ino of plain files -> when they were created here
 
     def _root(self) -> KindDirectory | None:

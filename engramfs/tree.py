@@ -62,10 +62,12 @@ class Tree:
         *,
         clock: Callable[[], int] = time.time_ns,
         alive: Callable[[int], bool] = processes.alive,
+        holds: Callable[[int, str], bool] = processes.holds,
     ) -> None:
-        """`clock` gives nanoseconds; `alive` tells whether a process still exists."""
+        """`clock` gives nanoseconds; `alive` tells whether a process still exists, `holds`
+        whether it has a file open."""
         settings = settings or TreeSettings()
-        ground = Ground(engine, scope, overlay, control, settings, clock, alive)
+        ground = Ground(engine, scope, overlay, control, settings, clock, alive, holds)
         refusals = Refusals(ground)
         rejected = RejectedFiles(ground)
         self._ground = ground

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from scripts.torturing.model import Content, Difference, Model, document, valid
+from scripts.torturing.model import Content, Difference, Model, describe, document, valid
 from scripts.torturing.shared import Shared
 
 GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.EIO, errno.ENODEV)
@@ -126,7 +126,7 @@ class Worker:
             self._write(file, data)
             before = os.fstat(file)
             os.close(file)
-        if self._pinned(path):
+        if self.pins:  # a process sees the version that it reads, also by stat
             return
         after = os.stat(self._full(path))
         for name in ("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino"):
@@ -245,17 +245,19 @@ class Worker:
         with self.asking({path: after}):
             os.close(os.open(self._full(path), os.O_WRONLY | os.O_TRUNC))
         self.model.not_yet_durable(path, before)
+        until = time.monotonic() + 2
+        while self._bytes(path) != after and time.monotonic() < until:
+            time.sleep(0.01)  # an open reader makes the mount wait for the release no longer
         self.model.found(path, self._bytes(path))
 
     def attributes(self) -> None:
-        name = self._existing()
-        path = self._full(name)
+        path = self._full(self._existing())
         mtime = self.rng.randrange(10**18, 2 * 10**18)
         mode = self.rng.choice((0o600, 0o640, 0o644, 0o755))
         os.utime(path, ns=(mtime, mtime))
         os.chmod(path, mode)
         found = os.stat(path)
-        if not self._pinned(name) and (found.st_mtime_ns, found.st_mode & 0o777) != (mtime, mode):
+        if not self.pins and (found.st_mtime_ns, found.st_mode & 0o777) != (mtime, mode):
             raise Difference(f"times or mode of {path} did not stay")
 
     def invalid(self) -> None:
@@ -294,14 +296,18 @@ class Worker:
             file = os.open(self._full(path), os.O_RDONLY)
             self.pins.append((file, path, self.model.files[path]))
 
-    def _pinned(self, path: str) -> bool:
-        """A process sees the version that it reads, also by stat."""
-        return any(path == one for _, one, _ in self.pins)
-
     def check_pins(self) -> None:
-        for file, _, data in self.pins:
-            if os.pread(file, 1 << 26, 0) != data or os.fstat(file).st_size != len(data):
-                raise Difference("an open reader's bytes changed")
+        for file, path, data in self.pins:
+            found = os.pread(file, 1 << 26, 0)
+            if found != data:
+                raise Difference(
+                    f"an open reader of {path} was {describe(data)}, is {describe(found)}"
+                )
+            # fstat knows the process only: its newest reader of the file decides.
+            alone = len(self.pins) == 1
+            size = os.fstat(file).st_size
+            if alone and size != len(data):
+                raise Difference(f"an open reader of {path} has {len(data)} bytes, fstat {size}")
         self._drop_pins()
 
     def _drop_pins(self) -> None:

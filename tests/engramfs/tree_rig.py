@@ -200,6 +200,7 @@ def rigged(
         TreeSettings(**{**defaults, **settings}),  # type: ignore[arg-type]
         clock=clock,
         alive=living.__contains__,
+        holds=lambda _pid, _end: True,
     )
     try:
         yield Rig(tree, engine, overlay, clock, living)

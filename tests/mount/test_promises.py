@@ -105,3 +105,18 @@ def test_attributes_of_the_mountpoint(tmp_path: Path) -> None:
             found = mount.root.stat()
             assert (found.st_mtime, found.st_mode & 0o777) == (1_000_000_000, 0o750)
             mount.remount()
+
+
+def test_what_was_refused_is_not_there_after_its_close(mount: Mounted) -> None:
+    path = mount.root / "task" / "refused.md"
+    for _ in range(20):
+        with pytest.raises(OSError):
+            path.write_text("---\nstatus: broken\n---\n")
+        assert not path.exists()
+    path.write_bytes(document("kept"))
+    size = path.stat().st_size
+    for _ in range(20):
+        with pytest.raises(OSError):
+            path.write_text("---\nstatus: broken\n---\n")
+        assert path.stat().st_size == size
+        assert b"kept" in path.read_bytes()
