@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from shlex import quote
+from typing import BinaryIO
 
 from engramfs import lock, mounts
 from engramfs.errors import FsError
@@ -89,7 +90,13 @@ def fusermount(*arguments: str) -> None:
         raise FsError(
             "ENODEV", "fusermount3 is not on this machine", "install it with: apt-get install fuse3"
         )
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, errors="replace")
+    done = subprocess.run(
+        [program, *arguments],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env={**os.environ, "LC_ALL": "C"},
+    )
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or ["no reason given"]
         raise FsError("EBUSY", said[-1])
@@ -115,12 +122,10 @@ def start(store: Path, arguments: Sequence[str]) -> int:
 
     `arguments` are those of `engramfs mount`, complete and with absolute paths.
     """
-    store.mkdir(mode=0o700, parents=True, exist_ok=True)
     log = store / LOG
-    if log.exists() and log.stat().st_size > _LOG_BYTES:
-        log.replace(store / f"{LOG}.1")
+    opened = _open_log(log)
     reading, writing = os.pipe()
-    with log.open("ab") as output:
+    with opened as output:
         begin = output.tell()
         server = subprocess.Popen(
             [
@@ -153,6 +158,20 @@ def start(store: Path, arguments: Sequence[str]) -> int:
     return server.pid
 
 
+def _open_log(log: Path) -> BinaryIO:
+    """The log of the store, which is made where it is missing; Failed where that is not allowed."""
+    try:
+        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if log.exists() and log.stat().st_size > _LOG_BYTES:
+            log.replace(log.with_name(f"{LOG}.1"))
+        return log.open("ab")
+    except OSError as error:
+        raise Failed(
+            f"the store {log.parent} cannot be made or written: {error.strerror} (give another "
+            "directory, or the right to write to this one)"
+        ) from error
+
+
 def await_answer(mountpoints: Sequence[str]) -> None:
     """Return when every mount answers; Failed after a while."""
     for mountpoint in mountpoints:
@@ -172,6 +191,8 @@ def unmount(mountpoint: str) -> None:
         fusermount("-u", real)
     except FsError as error:
         if probe(mountpoint) == "alive":
+            if "busy" not in error.message:
+                raise Failed(f"{mountpoint} cannot be unmounted: {error.message}") from error
             raise Failed(
                 f"{mountpoint} is in use: {error.message} (leave it and close its files, then "
                 "try again)"

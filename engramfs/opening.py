@@ -78,7 +78,11 @@ def read_kinds(settings: Settings) -> str | None:
         return Path(path).read_text("utf-8-sig")
     except OSError as error:
         raise FsError(
-            "EINVAL", f"the kinds file {path} cannot be read: {error.strerror}", "check --kinds"
+            "EINVAL",
+            f"the kinds file {path} cannot be read: {error.strerror}",
+            "check --kinds, or the setting kinds",
         ) from error
     except UnicodeDecodeError as error:
-        raise FsError("EINVAL", f"the kinds file {path} is not UTF-8: {error}") from error
+        raise FsError(
+            "EINVAL", f"the kinds file {path} is not UTF-8: {error}", "save it as UTF-8"
+        ) from error

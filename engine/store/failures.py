@@ -42,6 +42,11 @@ def translate(error: duckdb.Error, place: str) -> EngineError:
     if "Could not set lock" in text:
         found = _HOLDER.search(text)
         return held(place, f"process {found[2]}" if found else "another process")
+    if "Cannot open file" in text:
+        return EngineError(
+            f"the store {place} cannot be opened: {first_line}",
+            "give another directory, or the right to write to this one",
+        )
     if "trying to read a database file with version number" in text:
         return SchemaTooNew(
             f"the store {place} is in a file format that this DuckDB cannot read: {first_line}",

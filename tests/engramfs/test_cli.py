@@ -16,6 +16,9 @@ from engine.slug import nfc
 from engramfs.cli_ask import pairs_of
 from engramfs.cli_import import plan
 from engramfs.cli_mount import server_arguments
+from engramfs.errors import FsError
+from engramfs.launch import start
+from engramfs.opening import read_kinds
 from engramfs.settings import load
 from engramfs.wire import Failed
 
@@ -178,6 +181,18 @@ def test_a_mistake_is_a_sentence_and_an_exit_code(
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_a_kinds_file_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('kinds = "nope.yaml"\n')
+    with pytest.raises(FsError, match=r"No such file.*\(check --kinds, or the setting kinds\)"):
+        read_kinds(load(tmp_path))
+
+
+def test_a_store_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Failed, match="cannot be made or written: Not a directory"):
+        start(tmp_path / "file" / "store", [])
 
 
 def test_a_wrong_config_is_usage(tmp_path: Path) -> None:
