@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from engramfs.cli import ask, group, store_options
+from engramfs.cli_options import ask, group, store_options
 from engramfs.wire import Failed
 
 # -h is no help here: in `-heat` it would begin a word that is left out.

@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 
 from engine.slug import nfc
-from engramfs.cli import attributes, group, settings_of, store_options
+from engramfs.cli_options import attributes, group, settings_of, store_options
 from engramfs.cli_progress import bar
 from engramfs.wire import Failed, Message
 

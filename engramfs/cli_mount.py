@@ -13,7 +13,7 @@ import click
 
 from engine.errors import EngineError
 from engramfs import wire
-from engramfs.cli import group, settings_of, store_options
+from engramfs.cli_options import group, settings_of, store_options
 from engramfs.errors import FsError
 from engramfs.wire import Failed
 
