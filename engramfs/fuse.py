@@ -363,8 +363,10 @@ class Adapter(mfusepy.FUSE):  # type: ignore[misc]
             setattr(target, name, getattr(found, name))
 
     def getxattr(self, path: bytes, name: bytes, buffer: Any, size: int) -> int:
-        if name == b"security.capability":
-            return -errno.ENODATA  # the kernel asks before every write; no file here has any
+        # The kernel asks for capabilities before every write, `ls -l` for ACLs and labels of every
+        # file: nothing here has any, so that no path needs to be looked at.
+        if not name.startswith(b"user."):
+            return -errno.ENODATA
         caller = _caller()
         inode = self._tree.resolve(_text(path), caller)
         return _give(self._tree.getxattr(inode, _text(name), caller), buffer, size)

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import random
+from contextlib import suppress
 from pathlib import Path
 
 from scripts.torturing.model import Difference
@@ -32,7 +33,7 @@ class Shared:
         """By truncation, by a temporary, or in place with the size that it had before."""
         path = self._path()
         data = sealed(self.rng)
-        way = self.rng.randrange(4)
+        way = self.rng.randrange(5)
         if way == 0:
             path.write_bytes(data)
         elif way == 1:
@@ -46,10 +47,8 @@ class Shared:
                 os.write(file, data[at : at + 1000])
             os.close(file)
         else:
-            try:
-                os.unlink(path)
-            except FileNotFoundError:
-                return
+            with suppress(FileNotFoundError):
+                os.unlink(path) if way == 3 else os.rename(path, self._path())
 
     def read(self) -> None:
         path = self._path()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import uuid
@@ -120,3 +121,17 @@ def test_what_was_refused_is_not_there_after_its_close(mount: Mounted) -> None:
             path.write_text("---\nstatus: broken\n---\n")
         assert path.stat().st_size == size
         assert b"kept" in path.read_bytes()
+
+
+def test_labels_and_acls_are_told_not_to_be_there(mount: Mounted) -> None:
+    path = mount.root / "note" / "labels.md"
+    path.write_text("words\n")
+    plain = mount.root / "labels.txt"
+    plain.write_text("words\n")
+    for each in (path, plain, path.parent, mount.root, mount.root / ".errors"):
+        for name in ("security.selinux", "system.posix_acl_access", "trusted.x", "user.none"):
+            with pytest.raises(OSError) as none:
+                os.getxattr(each, name)
+            assert none.value.errno in (errno.ENODATA, errno.EOPNOTSUPP), (each, name)
+    with pytest.raises(FileNotFoundError):
+        os.getxattr(mount.root / "note" / "missing.md", "security.selinux")
