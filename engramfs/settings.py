@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -24,6 +25,12 @@ from engramfs.wire import Failed
 CONFIG_FILE = "config.toml"
 PREFIX = "ENGRAMFS_"
 _PATHS = frozenset({"mountpoint", "kinds", "model"})
+_SOME = frozenset(  # nothing goes on with none of these
+    {
+        *("store_threads", "store_memory_small", "store_memory_medium", "store_memory_large"),
+        *("model_threads", "model_tokens", "part_tokens", "embed_batch", "load_batch"),
+    }
+)
 
 Value = str | bool | int | float | tuple[str, ...]
 
@@ -185,13 +192,17 @@ def _convert(setting: Setting, value: object, source: str) -> Value:
             raise Failed(f"{wrong}it is a list", 2)
         return tuple(str(part).strip() for part in parts if str(part).strip())
     if isinstance(default, int | float):
+        least = 1 if setting.name in _SOME else 0
         try:
             if isinstance(value, bool):
                 raise ValueError
-            return type(default)(str(value))
+            number = type(default)(str(value))
+            if not least <= number < math.inf:
+                raise ValueError
         except ValueError:
             shape = "a whole number" if isinstance(default, int) else "a number"
-            raise Failed(f"{wrong}it is {shape}", 2) from None
+            raise Failed(f"{wrong}it is {shape}, {least} or more", 2) from None
+        return number
     if not isinstance(value, str):
         raise Failed(f"{wrong}it is a text", 2)
     if setting.choices and value not in setting.choices:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import engramfs
 from engine.slug import nfc
 from engramfs.cli_ask import pairs_of
 from engramfs.cli_import import plan
@@ -200,6 +201,18 @@ def test_a_wrong_config_is_usage(tmp_path: Path) -> None:
     done = run("status", store=tmp_path)
     assert done.returncode == 2
     assert "config.toml: embed is 3" in done.stderr
+
+
+def test_a_package_that_is_not_installed_is_named() -> None:
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "engramfs", "status"],
+        cwd=Path(engramfs.__file__).parents[1],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("engramfs: the package click is not installed for ")
+    assert "Traceback" not in done.stderr
 
 
 def test_the_command_line_imports_nothing_heavy() -> None:
