@@ -12,7 +12,6 @@ from engine.model import PropertyValue
 from engine.state import State
 from engine.store import catalogue as stored
 from engine.store import places
-from engine.store.catalogue import KindRow
 
 _NAMED = 6  # one more than a refusal names, so that it can say that there are more
 
@@ -86,10 +85,9 @@ def remove_kind(state: State, name: str) -> None:
 
 
 def _keep(state: State, after: Catalogue, gone: str | None = None) -> None:
-    rows = [KindRow(name, spec) for name, spec in catalogue_to_rows(after)]
     shelves = [shelf for shelf in state.directories if shelf[1] == gone]
     with state.store.transaction() as cursor:
-        stored.replace(cursor, rows)
+        stored.replace(cursor, catalogue_to_rows(after))
         for namespace, kind in shelves:
             places.drop_directory(cursor, namespace, kind)
     state.catalogue = after

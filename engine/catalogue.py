@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.slug import nfc
+from engine.slug import fold, nfc
 
 TYPES = ("string", "number", "boolean", "datetime")
 RESERVED_KEYS = frozenset({"id", "kind", "domain", "slug", "title", "summary"})
@@ -148,11 +148,6 @@ class Catalogue:
 
 
 OPEN = Catalogue()
-
-
-def fold(name: str) -> str:
-    """The form that names of kinds are compared by."""
-    return nfc(name).casefold()
 
 
 def kind_to_json(kind: Kind) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from engine.errors import Problem, StoreCorrupt
 from engine.snapshot import Snapshot
 from engine.state import State
-from engine.store import contents, vectors, versions
+from engine.store import fulltext, vectors, versions
 from engine.store.fulltext import FoldedBase
 from engine.store.versions import NO_HASH, Version, unpack_documents
 
@@ -89,7 +89,7 @@ def _of_postings(state: State, snapshot: Snapshot) -> Sums:
     sums: Sums = np.zeros(snapshot.rows, np.uint64)
     if isinstance(snapshot.base, FoldedBase) and snapshot.base.folded:
         with state.store.cursor() as cursor:
-            for texts, term, doc, tf in contents.postings(cursor, snapshot.base.table):
+            for texts, term, doc, tf in fulltext.postings(cursor, snapshot.base.table):
                 hashes = np.array([_hash(text) for text in texts], np.uint64)
                 rows = snapshot.base_rows[doc]
                 there = rows >= 0

@@ -1,4 +1,4 @@
-"""The texts behind pending vectors, made again from the bytes; and the commit of the vectors."""
+"""Vectors for the texts of parts: before a commit (inline), or behind it (background)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from engine.model import Entry
 from engine.prepare import Prepared, prepare, text_hash, unjudged
 from engine.state import State
 from engine.store import vectors
+from engine.store.versions import NO_HASH
 from engine.worker import Embedding
 
+Vector = NDArray[np.float32]
 Vectors = NDArray[np.float32]
 
 log = logging.getLogger(__name__)
@@ -41,6 +43,26 @@ def embedding_of(state: State) -> Embedding:
         store=lambda hashes, made: keep(state, hashes, made),
         release=release,
     )
+
+
+def embed_missing(state: State, content: Prepared) -> dict[bytes, Vector]:
+    """embed = "inline": the vectors of texts that have none yet, before they are committed.
+
+    Raises EmbedderFailed.
+    """
+    if state.embed != "inline":
+        return {}
+    wanted = {
+        hash: part.embed_text
+        for hash, part in zip(content.hashes, content.parts, strict=True)
+        if hash != NO_HASH and not state.index.has_vector(hash)
+    }
+    if not wanted:
+        return {}
+    if state.embedder is None:
+        raise EmbedderFailed("there is no model to embed with", 'open the store with embed="off"')
+    made = state.embedder.embed_passages(list(wanted.values()))
+    return dict(zip(wanted, made, strict=True))
 
 
 def texts(state: State, hashes: Sequence[bytes]) -> Mapping[bytes, str]:

@@ -15,13 +15,12 @@ from engine.catalogue import (
     WELL_KNOWN,
     Catalogue,
     Field,
-    fold,
     kind_from_spec,
     recipe_from_spec,
 )
 from engine.config import Config
 from engine.errors import Invalid, Problem
-from engine.slug import directory_problem
+from engine.slug import directory_problem, fold
 from engine.values import Unfit, typed
 from engine.yaml_core import load
 from engine.yaml_nodes import Block, Node, Written

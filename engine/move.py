@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from engine.applying import ensure_known
 from engine.document import parse, with_place
+from engine.embedding import embed_missing
 from engine.entries import Former, Place, is_live, place_of
 from engine.errors import Invalid, NotFound
 from engine.identity import target_keeps
-from engine.inline import embed_missing
 from engine.linking import connect
 from engine.model import Change, Commit, Entry, Identity
 from engine.namespace import Scope

@@ -7,21 +7,15 @@ read and a filter.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable
 
 from engine.entries import Entries, is_live
 from engine.model import Entry, Namespace
+from engine.slug import fold as fold
+from engine.slug import nfc
 
 Key = tuple[Namespace, str]
 Numbers = set[int]
-
-
-def fold(name: str) -> str:
-    """The key that names are found by: NFC, ignoring case."""
-    if name.isascii():
-        return name.casefold()
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 class Names:
@@ -37,7 +31,7 @@ class Names:
 
     def set(self, entry: Entry, aliases: Iterable[str]) -> None:
         """Index a live engram, replacing what it was called before."""
-        spelled = tuple(unicodedata.normalize("NFC", alias) for alias in aliases)
+        spelled = tuple(nfc(alias) for alias in aliases)
         folded = tuple(dict.fromkeys(fold(alias) for alias in spelled))
         known = (entry.namespace, fold(entry.slug), fold(entry.title), folded)
         if spelled:
@@ -92,12 +86,8 @@ class Names:
     ) -> list[Entry]:
         found = [self._entries.get(no) for no in sorted(index.get((namespace, fold(name)), ()))]
         live = [entry for entry in found if entry is not None and is_live(entry)]
-        exact_name = unicodedata.normalize("NFC", name)
-        exact = [
-            entry
-            for entry in live
-            if any(unicodedata.normalize("NFC", own) == exact_name for own in spellings(entry))
-        ]
+        exact_name = nfc(name)
+        exact = [entry for entry in live if any(nfc(own) == exact_name for own in spellings(entry))]
         return exact or live
 
 

@@ -118,7 +118,7 @@ def _filled(
     for entry in entries.all():
         if not is_live(entry):
             edges.orphan(entry.no)
-    catalogue = catalogue_from_rows((row.name, row.spec) for row in rows)
+    catalogue = catalogue_from_rows(rows)
     state = State(
         store=store,
         config=config,
@@ -152,7 +152,7 @@ def _fill_views(
         if is_live(entry):
             aliases = row.properties.get("aliases")
             names.set(entry, [str(each) for each in aliases] if isinstance(aliases, list) else ())
-            properties.set(entry.no, entry.kind, row.properties)
+            properties.set(entry.no, row.properties)
 
 
 def _token_counter(embedder: Embedder | None) -> Callable[[str], int] | None:

@@ -142,11 +142,10 @@ def _swap(state: State, plan: Plan) -> None:
         if is_live(entry) and content is not None:
             state.names.set(entry, content.head.aliases)
             state.languages.set(entry.no, content.head.lang)
-            state.properties.set(entry.no, entry.kind, row.properties)
+            state.properties.set(entry.no, row.properties)
         state.damaged.pop(entry.no, None)
     _swap_memory(state, plan)
     _touch_directories(state, plan, entries, before)
-    state.last_commit_ns = plan.now_ns
 
 
 def _swap_memory(state: State, plan: Plan) -> None:

@@ -37,8 +37,8 @@ class PropertyIndex:
     def __len__(self) -> int:
         return len(self._values)
 
-    def set(self, no: int, kind: str, properties: Mapping[str, PropertyValue]) -> None:
-        """Index a live engram, replacing its values of before. `kind` is its kind's name."""
+    def set(self, no: int, properties: Mapping[str, PropertyValue]) -> None:
+        """Index a live engram, replacing its values of before."""
         with self._lock:
             self._forget(no)
             self._values[no] = properties

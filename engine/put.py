@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from engine.applying import ensure_known
 from engine.document import Document, format_engram, parse
+from engine.embedding import Vector, embed_missing
 from engine.entries import Copied, Place, is_live
 from engine.errors import Conflict, Invalid
 from engine.identity import Decision, decide
-from engine.inline import Vector, embed_missing
 from engine.linking import connect
 from engine.model import Change, Commit, Draft, Entry, Identity
 from engine.namespace import Scope

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.applying import ensure_known
+from engine.embedding import embed_missing
 from engine.entries import Former, Place, is_live, place_of
 from engine.errors import Conflict, NotFound
 from engine.identity import heir
-from engine.inline import embed_missing
 from engine.linking import connect
 from engine.model import Change, Commit, Entry, Identity
 from engine.move import at_place, own

@@ -9,7 +9,7 @@ from engine.model import Entry
 from engine.plan import Plan
 from engine.prepare import Prepared
 from engine.state import State
-from engine.store import contents
+from engine.store import versions
 from engine.store.versions import Version
 
 FILE_MODE = 0o644
@@ -78,7 +78,7 @@ def state_row(state: State, plan: Plan, entry: Entry, event: str, by: str = "") 
     A row that cannot be read is made again from the entry, so that a damaged engram can be deleted.
     """
     with state.store.cursor() as cursor:
-        row = contents.bare(cursor, entry.seq)
+        row = versions.bare(cursor, entry.seq)
     if row is None:
         row = _from_entry(entry)
     return replace(

@@ -20,6 +20,11 @@ def nfc(name: str) -> str:
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
+def fold(name: str) -> str:
+    """The form that names are found by where case does not count."""
+    return nfc(nfc(name).casefold())
+
+
 def slugify(text: str) -> str:
     """A slug for a title: lower case, every run that is not letters or numbers one `-`.
 

@@ -14,7 +14,7 @@ from engine.document import with_id
 from engine.errors import StoreCorrupt
 from engine.model import Entry
 from engine.store.connection import Store
-from engine.store.contents import sealed
+from engine.store.versions import sealed
 
 Key = tuple[int, str]  # the commit that holds the bytes; the id that they are shown with, or ""
 

@@ -56,7 +56,6 @@ class State:
     moved_directories: set[Shelf] = field(default_factory=set)  # mtime not in the store yet
     damaged: dict[int, str] = field(default_factory=dict)  # engrams that cannot be read, and why
     listeners: list[Callable[[Change], None]] = field(default_factory=list)
-    last_commit_ns: int = 0
 
     def bench(self) -> Bench:
         """What a document is prepared with at this moment."""

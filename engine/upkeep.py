@@ -15,7 +15,7 @@ from engine.model import Problem
 from engine.plan import Plan, run
 from engine.reindex import reindex
 from engine.state import State
-from engine.store import history, places, refusals, vectors
+from engine.store import history, places, refusals
 from engine.store.fulltext import Fulltext
 from engine.succession import settle_due
 from engine.worker import Background
@@ -54,7 +54,6 @@ class Upkeep:
             due=lambda: state.store.log_bytes() > state.config.checkpoint_bytes,
         )
         register("prune", self.prune, every_seconds=_HOUR)
-        register("vectors", self.drop_unused_vectors, every_seconds=24 * _HOUR)
 
     def start(self) -> None:
         """Start the thread."""
@@ -113,11 +112,6 @@ class Upkeep:
             resolve_again(state, plan, After(state), waiting)
             if plan.edges:
                 run(state, plan)
-
-    def drop_unused_vectors(self) -> None:
-        """Drop the vectors of texts that no kept version has."""
-        with self.state.store.transaction() as cursor:
-            vectors.drop_unused(cursor)
 
     def apply_kinds(self, text: str) -> tuple[str, ...]:
         """Apply kinds.yaml; what is derived from engrams of changed kinds is made anew."""

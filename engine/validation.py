@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.catalogue import OPEN, RESERVED_KEYS, WELL_KNOWN, Catalogue, Field, Kind, fold
+from engine.catalogue import OPEN, RESERVED_KEYS, WELL_KNOWN, Catalogue, Field, Kind
 from engine.config import Config
 from engine.document import Document, carried_id, parse
 from engine.errors import Invalid, Problem
 from engine.model import PropertyValue
-from engine.slug import nfc
+from engine.slug import fold, nfc
 from engine.values import Unfit, plain_json, typed
 from engine.yaml_core import MAX_PROBLEMS
 from engine.yaml_nodes import Node, Written

@@ -70,6 +70,7 @@ class Background:
         self._problems: dict[str, str] = {}
         self._changed = threading.Condition()
         self._readers = 0
+        self._waiting = 0  # of the readers, for the work itself
         self._stopping = False
         self._thread: threading.Thread | None = None
         self._last_commit = clock()
@@ -125,14 +126,22 @@ class Background:
         return tuple(dict(self._problems).values())
 
     def wait_embedded(self, seconds: float) -> bool:
-        """Wait until no text is pending; False when time is up or embedding fails."""
+        """Wait until no text is pending; False when time is up or embedding fails.
+
+        A reader that waits for this is not one to be let go first.
+        """
         if self._embedding is None:
             return False
         pending = self._embedding.pending
         with self._changed:
-            self._changed.wait_for(
-                lambda: not pending(1) or EMBED in self._problems or self._stopping, seconds
-            )
+            self._waiting += 1
+            self._changed.notify_all()
+            try:
+                self._changed.wait_for(
+                    lambda: not pending(1) or EMBED in self._problems or self._stopping, seconds
+                )
+            finally:
+                self._waiting -= 1
         return not pending(1)
 
     # -- the thread ------------------------------------------------------------------------
@@ -161,7 +170,8 @@ class Background:
     def _let_readers_go_first(self) -> None:
         with self._changed:
             self._changed.wait_for(
-                lambda: not self._readers or self._stopping, self._config.reader_patience_seconds
+                lambda: not self._readers or self._waiting or self._stopping,
+                self._config.reader_patience_seconds,
             )
 
     def _pause(self) -> float:

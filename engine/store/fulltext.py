@@ -25,6 +25,7 @@ from engine.store.extensions import Cursor
 from engine.tail import Tail
 
 TABLES = ("posting_a", "posting_b")
+_TERMS = 20_000  # terms whose postings are read at a time
 BULK_FILE = "bulk.duckdb"
 
 Tails = Sequence[tuple[Tail, int]]
@@ -202,6 +203,28 @@ class Fulltext:
 
     def _first_free(self) -> int:
         return len(self.vocabulary)
+
+
+def postings(
+    cursor: Cursor, table: str
+) -> Iterator[tuple[list[str], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]]:
+    """The postings of a folded table, some terms at a time.
+
+    (texts of those terms, index into the texts int32[n], document int64[n], count int32[n]).
+    """
+    row = cursor.execute("SELECT max(id) FROM term").fetchone()
+    end = int(row[0]) + 1 if row is not None and row[0] is not None else 0
+    for first in range(0, end, _TERMS):
+        texts = [""] * _TERMS
+        for id, text in cursor.execute(
+            f"SELECT id, text FROM term WHERE id >= {first} AND id < {first + _TERMS}"
+        ).fetchall():
+            texts[id - first] = text
+        found = cursor.execute(
+            f"SELECT term - {first} AS term, doc, tf FROM {table} "
+            f"WHERE term >= {first} AND term < {first + _TERMS}"
+        ).fetchnumpy()
+        yield texts, found["term"], found["doc"], found["tf"]
 
 
 def _empty(cursor: Cursor, table: str) -> None:

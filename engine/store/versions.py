@@ -266,6 +266,32 @@ def source(cursor: Cursor, seq: int) -> bytes:
     return bytes(row[0])
 
 
+def sealed(cursor: Cursor, seq: int) -> tuple[str, bytes] | None:
+    """(SHA-256 in hexadecimal, bytes) of the row `seq` (an entry's `source_seq`).
+
+    None when the row is missing, holds no bytes or cannot be read.
+    """
+    row = cursor.execute("SELECT state, source FROM version WHERE seq = ?", [seq]).fetchone()
+    if row is None or row[1] is None:
+        return None
+    try:
+        state = json.loads(row[0])
+        return str(state["sha256"]), bytes(row[1])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def bare(cursor: Cursor, seq: int) -> Version | None:
+    """One row without source, parts and terms; None when it is missing or cannot be read."""
+    row = cursor.execute(
+        "SELECT seq, engram, state, documents FROM version WHERE seq = ?", [seq]
+    ).fetchone()
+    try:
+        return None if row is None else _version({}, *row)
+    except StoreCorrupt:
+        return None
+
+
 def terms_of(cursor: Cursor, seqs: Iterable[int]) -> dict[int, str]:
     """The column `terms` of rows that have it (a version's `parts_seq`)."""
     wanted = set(seqs)

@@ -129,7 +129,7 @@ class Library:
             content.stored_parts,
             tuple(" ".join(part.terms) for part in content.parts),
         )
-        self.properties.set(entry.no, entry.kind, content.head.properties)
+        self.properties.set(entry.no, content.head.properties)
         terms = [part.terms for part in content.parts]
         self.index.add_many(
             [Documents(entry.no, self._documents, content.lengths, content.hashes, terms)]

@@ -82,7 +82,7 @@ class IndexAgrees(RuleBasedStateMachine):
 
     @rule(no=st.integers(0, 6), properties=PROPERTIES)
     def put(self, no: int, properties: dict[str, PropertyValue]) -> None:
-        self.index.set(no, "k", properties)
+        self.index.set(no, properties)
         self.model[no] = properties
 
     @rule(no=st.integers(0, 6))
@@ -116,12 +116,12 @@ def test_a_column_built_late_equals_one_kept_current(
     all_properties: list[dict[str, PropertyValue]],
 ) -> None:
     early, late = PropertyIndex(), PropertyIndex()
-    early.set(1000, "k", dict.fromkeys(["a", "b", "c", "a_min", "c_after"], "1"))
+    early.set(1000, dict.fromkeys(["a", "b", "c", "a_min", "c_after"], "1"))
     for filters in TESTS:
         early.select(filters)
     for no, properties in enumerate(all_properties):
-        early.set(no, "k", properties)
-        late.set(no, "k", properties)
+        early.set(no, properties)
+        late.set(no, properties)
     early.remove(1000)
     for filters in TESTS:
         assert early.select(filters) == late.select(filters)
@@ -139,13 +139,13 @@ def test_readers_and_a_writer_at_once() -> None:
             if not found >= {0}:
                 wrong.append(found)
 
-    index.set(0, "k", {"n": 0})
+    index.set(0, {"n": 0})
     readers = [threading.Thread(target=read) for _ in range(3)]
     for reader in readers:
         reader.start()
     for no in range(1, 3000):
-        index.set(no % 50 + 1, "k", {"n": no, "s": str(no)})
-        index.set(0, "k", {"n": no})
+        index.set(no % 50 + 1, {"n": no, "s": str(no)})
+        index.set(0, {"n": no})
         if no % 7 == 0:
             index.remove(no % 50 + 1)
     done.set()

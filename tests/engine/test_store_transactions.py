@@ -14,7 +14,6 @@ import pytest
 from engine.config import Config
 from engine.errors import EngineError, SchemaTooNew
 from engine.store import catalogue, meta, versions
-from engine.store.catalogue import KindRow
 from engine.store.connection import FILE, Store
 from engine.store.migrate import migrate, packaged
 from tests.engine.store_rows import make
@@ -185,13 +184,13 @@ def test_meta_and_catalogue_are_replaced() -> None:
     with store.transaction() as cursor:
         meta.put(cursor, "schema", 7)
         meta.put(cursor, "new", "x")
-        catalogue.replace(cursor, [KindRow("b", "{}"), KindRow("a", '{"x": 1}')])
-        catalogue.replace(cursor, [KindRow("c", "{}"), KindRow("a", "{}"), KindRow("", "[]")])
+        catalogue.replace(cursor, [("b", "{}"), ("a", '{"x": 1}')])
+        catalogue.replace(cursor, [("c", "{}"), ("a", "{}"), ("", "[]")])
     with store.cursor() as cursor:
         assert meta.get(cursor, "schema") == "7"
         assert meta.get(cursor, "new") == "x"
         assert meta.get(cursor, "absent") is None
-        assert [row.name for row in catalogue.load(cursor)] == ["c", "a", ""]
+        assert [name for name, _ in catalogue.load(cursor)] == ["c", "a", ""]
     store.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -241,6 +242,14 @@ def test_the_thread_embeds_what_commits_bring_and_ends() -> None:
 def test_readers_go_first_but_not_for_ever() -> None:
     fake = Fake("a")
     worker = Background(CONFIG, fake.embedding)
+    with worker.reading():
+        worker.start()
+        eventually(lambda: not fake.waiting)
+    worker.stop()
+
+
+def test_a_reader_that_waits_for_vectors_holds_nothing_up() -> None:
+    worker = Background(replace(CONFIG, reader_patience_seconds=60.0), Fake("a").embedding)
     with worker.reading():
         worker.start()
         assert worker.wait_embedded(30)
