@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from multiprocessing.queues import Queue
 from pathlib import Path
 
+from engramfs.alive import alive
 from scripts.torturing.model import Content, Model
 from scripts.torturing.shared import check_log
 from scripts.torturing.worker import Worker
@@ -73,8 +74,11 @@ class Mount:
         self.command("umount", self.root)
 
     def kill(self) -> None:
-        """kill -9, by the number in the store's lock."""
-        os.kill(int((self.store / "lock").read_text().split()[0]), signal.SIGKILL)
+        """kill -9, by the number in the store's lock; ends when the process has."""
+        pid = int((self.store / "lock").read_text().split()[0])
+        os.kill(pid, signal.SIGKILL)
+        while alive(pid):
+            time.sleep(0.01)
 
 
 def work(root: Path, slot: int, seed: int, until: float, reports: Queue[Report]) -> None:
