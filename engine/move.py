@@ -58,6 +58,7 @@ def rename(
             former = state.entries.former(place)
             if former is not None and former.no != entry.no and target is None:
                 changes += settle_at(state, former.no, plan.now_ns)
+                entry = own(state, scope, id)  # it may have become one with its original
             if target is not None and is_live(target) and _keeps(state, plan, entry, target):
                 commit = _take_bytes(state, plan, entry, target, spelled, by)
             else:

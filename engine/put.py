@@ -63,7 +63,10 @@ def put(state: State, scope: Scope, draft: Draft, expect: int | None = None) -> 
                     work = make_ready(state, scope, draft, new_id)
                 if still_right(state, scope, work, new_id):
                     refuse_unexpected(work, expect)
-                    changes += leave_place(state, work)
+                    settled = leave_place(state, work)
+                    changes += settled
+                    if settled:  # what the bytes are a copy of may be another engram now
+                        work = make_ready(state, scope, draft, new_id)
                     plan = Plan(state.clock())
                     commit = stage(state, plan, work)
                     connect(state, plan)

@@ -63,7 +63,10 @@ def _commit(
         except Invalid as refusal:
             results[at] = refusal
             continue
-        changes += leave_place(state, work)
+        settled = leave_place(state, work)
+        changes += settled
+        if settled and not still_right(state, scope, work, makers[at]):
+            continue
         staged[at] = stage(state, plan, work)
     connect(state, plan)
     run(state, plan)

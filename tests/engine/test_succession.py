@@ -108,6 +108,15 @@ def test_links_written_meanwhile_mean_the_original(desk: Desk) -> None:
     assert desk.targets("linker") == ["a"] and desk.targets("b") == ["a"]
 
 
+def test_the_copy_moved_to_the_lost_path_is_the_original(desk: Desk) -> None:
+    first = desk.put("a", "A\n").entry
+    copy = desk.put("b", desk.shown("a")).entry
+    desk.rm("a")
+    moved = desk.mv("b", "a").entry
+    assert (moved.id, moved.inode, moved.created_ns) == (first.id, copy.inode, first.created_ns)
+    assert desk.slugs() == ["a"] and id_shown(desk.shown("a")) == first.id
+
+
 def test_a_succession_survives_a_restart(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     first = desk.put("a", "A\n").entry
