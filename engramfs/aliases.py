@@ -83,7 +83,7 @@ class Aliases:
     ) -> None:
         """The file at `address` is called `parts` from now on, and is about to go."""
         number = self._ground.inodes.alias()
-        alias = Alias(number, fixed._replace(nlink=0), file, entry, descriptor)
+        alias = Alias(number, address, fixed._replace(nlink=0), file, entry, descriptor)
         with self._guard:
             self._aliases[parts] = alias
         if isinstance(address, EngramFile | Plain):

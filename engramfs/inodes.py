@@ -8,6 +8,7 @@ things in a mount share a number.
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from engine.model import Entry
@@ -28,20 +29,24 @@ _KEPT = 1 << 17  # numbers remembered; a program between two calls needs a handf
 class Alias:
     """A file that was unlinked or replaced while open, under libfuse's name for it.
 
-    `fixed` is what it looked like when it was hidden; `descriptor` is a plain file's.
+    `address` is where it was, `fixed` what it looked like when it was hidden; `descriptor` is a
+    plain file's.
     """
 
-    __slots__ = ("descriptor", "entry", "file", "fixed", "number")
+    __slots__ = ("address", "descriptor", "entry", "file", "fixed", "number", "since")
 
     def __init__(
         self,
         number: int,
+        address: Address,
         fixed: Attributes,
         file: File | None = None,
         entry: Entry | None = None,
         descriptor: int | None = None,
     ) -> None:
         self.number = number
+        self.since = time.monotonic()
+        self.address = address
         self.fixed = fixed
         self.file = file
         self.entry = entry

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
+import time
+from contextlib import suppress
 
 from engine.model import Entry
 from engramfs.address import (
+    Address,
     EngramFile,
     Misnamed,
     Plain,
@@ -24,6 +27,9 @@ from engramfs.ports import Attributes, Caller, Opened
 from engramfs.rejected import RejectedFiles
 from engramfs.staging import Staged
 
+_FRESH_SECONDS = 1.0  # a file hidden longer ago was no accident of timing
+_KEPT_LATE = 256
+
 
 class Opener:
     """Makes handles."""
@@ -35,6 +41,7 @@ class Opener:
         self._looking = looking
         self._aliases = aliases
         self._rejected = rejected
+        self._late: dict[int, Address] = {}  # by thread: what it opened too late
 
     def open(self, node: Node, flags: int, caller: Caller) -> Opened:
         """Open what is there. EISDIR, ENOENT, EACCES (generated), EROFS, ESTALE."""
@@ -228,13 +235,14 @@ class Opener:
             return flags, None
 
     def _alias(self, alias: Alias, flags: int, caller: Caller) -> Opened:
-        """A file that is gone can be read again (/proc/self/fd), never written."""
-        if flags & (os.O_ACCMODE | os.O_TRUNC):
-            raise FsError("ESTALE", "the file was removed or replaced; look its path up again")
+        """A file that is gone can be read again (/proc/self/fd)."""
         ground, file = self._ground, alias.file
         if alias.descriptor is not None:
-            descriptor = os.open(f"/proc/self/fd/{alias.descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+            kept = flags & (os.O_ACCMODE | os.O_TRUNC) | os.O_CLOEXEC
+            descriptor = os.open(f"/proc/self/fd/{alias.descriptor}", kept)
             return Opened(ground.add(PlainHandle(descriptor, flags, caller)), False)
+        if flags & (os.O_ACCMODE | os.O_TRUNC):
+            return self._too_late(alias, flags, caller)
         if file is None:
             if alias.entry is None:
                 raise FsError("ESTALE", "the file was removed")
@@ -252,6 +260,21 @@ class Opener:
         handle = Pinned(data, caller, entry=file.last)
         ground.files.join(file, handle)
         return Opened(ground.add(handle), True)
+
+    def _too_late(self, alias: Alias, flags: int, caller: Caller) -> Opened:
+        """The engram was replaced between lookup and open, or is gone: it cannot be written any
+        more. At ESTALE the kernel looks the path up again, but once only: a thread that is too
+        late a second time gets what the path leads to now."""
+        address = alias.address
+        fresh = time.monotonic() - alias.since < _FRESH_SECONDS
+        again = self._late.pop(caller.tid, None) == address
+        if again and fresh and isinstance(address, EngramFile):
+            with suppress(FsError):
+                return self._stage_existing(address, flags, caller)
+        if len(self._late) >= _KEPT_LATE:
+            self._late.clear()
+        self._late[caller.tid] = address
+        raise FsError("ESTALE", "the file was removed or replaced; look its path up again")
 
     def _special(self, address: Special, flags: int, caller: Caller) -> Opened:
         ground = self._ground

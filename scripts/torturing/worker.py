@@ -307,6 +307,9 @@ class Worker:
             alone = len(self.pins) == 1
             size = os.fstat(file).st_size
             if alone and size != len(data):
+                time.sleep(0.5)  # a writer of this process may not be released yet
+                size = os.fstat(file).st_size
+            if alone and size != len(data):
                 raise Difference(f"an open reader of {path} has {len(data)} bytes, fstat {size}")
         self._drop_pins()
 

@@ -80,6 +80,28 @@ def test_what_is_written_to_a_file_just_unlinked_is_late(rig: Rig, data: bytes) 
     assert rig.rejected() == ({"task/a.md": data} if data else {})
 
 
+def test_who_is_too_late_twice_writes_what_the_path_leads_to(rig: Rig) -> None:
+    rig.save("/note/a.md", b"old\n")
+    reader = rig.open("/note/a.md", caller=OTHER)
+    rig.save("/note/tmp1.md", b"new\n")
+
+    def replaced() -> None:
+        rig.rename("/note/a.md", f"/note/{HIDDEN}", caller=OTHER)
+        rig.rename("/note/tmp1.md", "/note/a.md", caller=OTHER)
+
+    in_another_thread(replaced)
+    for caller in (ME, OTHER):
+        with fails("ESTALE"):
+            rig.open(f"/note/{HIDDEN}", os.O_RDWR, caller)
+    handle = rig.open(f"/note/{HIDDEN}", os.O_RDWR)
+    rig.write(handle, b"mine", rig.stat("/note/a.md").size)
+    rig.close(handle)
+    assert rig.body("/note/a.md") == b"new\nmine"
+    assert b"old" in rig.tree.read(reader, 99, 0)
+    assert rig.events() == []
+    rig.close(reader, OTHER)
+
+
 def test_a_hide_becomes_a_removal_at_the_threads_next_call(rig: Rig) -> None:
     rig.save("/note/a.md", b"words\n")
     rig.open("/note/a.md")
