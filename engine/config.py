@@ -12,12 +12,12 @@ DAY_NS = 86_400 * SECOND_NS
 class Config:
     """Numbers that a host may change; times in the unit that the name ends with."""
 
-    # Full text (design: DuckDB's own defaults, so that scores equal a fresh index)
+    # Full text (DuckDB's own defaults, so that scores equal a fresh index)
     bm25_k1: float = 1.2
     bm25_b: float = 0.75
-    head_weight: float = 1.0  # multiplies part 0's lexical score; set by measurement
+    head_weight: float = 1.0  # of part 0's lexical score; 0.5 and 1.5 are worse on Cranfield
 
-    # Fusion (weights from the benchmark, on sets not used to judge)
+    # Fusion (docs/adr/0008: 0.50/0.50 is worse on MED and Cranfield, 0.40/0.60 on Cranfield)
     lexical_weight: float = 0.45
     vector_weight: float = 0.55
     rrf_k: int = 60
@@ -48,8 +48,8 @@ class Config:
     question_bytes: int = 8192
     written_question_bytes: int = 65_536  # … in the write-then-read form, which has no name to fit
     recall_seconds: float = 1.0  # a lookup answers degraded rather than hold its directory up
-    # Cosine that a hit of the vectors alone needs: with MiniLM gibberish reaches 0.11 to 0.27 by
-    # chance, paraphrases without a common word begin at 0.28. Without it no question has no hit.
+    # Cosine that a hit needs which shares no word with the question (docs/adr/0008). With MiniLM
+    # gibberish reaches 0.11 to 0.27 by chance, paraphrases begin at 0.28. 0: no floor.
     vector_floor: float = 0.25
     fresh_wait_seconds: float = 5.0
 

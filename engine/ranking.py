@@ -96,7 +96,9 @@ def rank(
     exact = np.zeros(engrams, dtype=np.float64)
     for no, level in (found.exact or {}).items():
         exact[no] = level
-    close = _close(cosine, allowed, rules)
+    # Without the lexical channel the vector channel gives its whole ranking.
+    floor = rules.config.vector_floor if found.lexical is not None else 0.0
+    close = _close(cosine, allowed, floor, rules.k)
     candidates = _numbers(((lexical > 0.0) | close | (exact > 0.0)) & allowed)
     if not len(candidates):
         return Ranking((), 0)
@@ -177,12 +179,12 @@ def _best(found: Retrieved, values: Floats | None) -> Floats:
     return best_by_engram(values, found.owners, found.engrams)
 
 
-def _close(cosine: Floats, allowed: Mask, rules: Rules) -> Mask:
+def _close(cosine: Floats, allowed: Mask, floor: float, k: int | None) -> Mask:
     """Engrams that the vector channel brings in even where no other channel has them."""
-    close: Mask = (cosine >= rules.config.vector_floor) & allowed & (cosine > 0.0)
+    close: Mask = (cosine >= floor) & allowed & (cosine > 0.0)
     inside = np.flatnonzero(close)
-    if rules.k is not None and len(inside) > rules.k:
-        least = np.partition(cosine[inside], len(inside) - rules.k)[len(inside) - rules.k]
+    if k is not None and len(inside) > k:
+        least = np.partition(cosine[inside], len(inside) - k)[len(inside) - k]
         close &= cosine >= least
     return close
 

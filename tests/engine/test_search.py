@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from engine.config import Config
 from engine.errors import EmbedderFailed, Invalid
 from engine.filters import parse_filters
 from engine.model import Page
@@ -298,3 +299,13 @@ def test_a_one_word_title_is_named_by_the_whole_question_only() -> None:
     library.put("note/other", "Say hello and hello again and hello.\n")
     assert find(library, "hello")[0] == "note/hello"
     assert "exact" not in page(library, "say hello now").hits[0].channels
+
+
+@pytest.mark.parametrize(("floor", "found"), [(0.0, ["pump", "valve"]), (2.0, ["pump"])])
+def test_a_hit_without_a_common_word_needs_the_floor(floor: float, found: list[str]) -> None:
+    library = Library(config=Config(vector_floor=floor), embedder=BagEmbedder())
+    library.put("note/pump", "The pump overheats.\n")
+    library.put("note/valve", "The valve leaks.\n")
+    asked = "the pump"  # a stop word is no common word to the lexical channel, but to the vectors
+    assert find(library, asked) == [f"note/{slug}" for slug in found]
+    assert find(library, asked, channels=("vector",)) == ["note/pump", "note/valve"]
