@@ -24,7 +24,7 @@ from engine.rows import content_row, deleted_row, state_row
 from engine.slug import name_problem, nfc
 from engine.state import State
 from engine.store.versions import Version
-from engine.succession import absorb, settle_at, settle_due
+from engine.succession import absorb, changing, settle_at
 
 
 def rename(
@@ -45,55 +45,45 @@ def rename(
     problem = name_problem(spelled)
     if problem is not None:
         raise Invalid(problem)
-    changes: list[Change] = []
-    try:
-        with state.store.lock:
-            changes += settle_due(state, state.clock())
-            entry = own(state, scope, id)
-            place = (entry.namespace, ensure_known(state, kind), nfc(slug))
-            target = state.entries.at(place)
-            plan = Plan(state.clock())
-            if place == place_of(entry):
-                return _respell(state, plan, entry, spelled, by, changes)
-            former = state.entries.former(place)
-            if former is not None and former.no != entry.no and target is None:
-                changes += settle_at(state, former.no, plan.now_ns)
-                entry = own(state, scope, id)  # it may have become one with its original
-            if target is not None and is_live(target) and _keeps(state, plan, entry, target):
-                commit = _take_bytes(state, plan, entry, target, spelled, by)
-            else:
-                commit = _go(state, plan, entry, place, target, spelled, by)
-            connect(state, plan)
-            run(state, plan)
-            changes += plan.changes
-            return commit
-    finally:
-        state.tell(changes)
+    with changing(state) as changes:
+        entry = own(state, scope, id)
+        place = (entry.namespace, ensure_known(state, kind), nfc(slug))
+        target = state.entries.at(place)
+        plan = Plan(state.clock())
+        if place == place_of(entry):
+            return _respell(state, plan, entry, spelled, by, changes)
+        former = state.entries.former(place)
+        if former is not None and former.no != entry.no and target is None:
+            changes += settle_at(state, former.no, plan.now_ns)
+            entry = own(state, scope, id)  # it may have become one with its original
+        if target is not None and is_live(target) and _keeps(state, plan, entry, target):
+            commit = _take_bytes(state, plan, entry, target, spelled, by)
+        else:
+            commit = _go(state, plan, entry, place, target, spelled, by)
+        connect(state, plan)
+        run(state, plan)
+        changes += plan.changes
+        return commit
 
 
 def exchange(state: State, scope: Scope, id_a: str, id_b: str, by: str = "") -> None:
     """Two live engrams swap their places; each is judged by its new kind first."""
-    changes: list[Change] = []
-    try:
-        with state.store.lock:
-            changes += settle_due(state, state.clock())
-            a, b = own(state, scope, id_a), own(state, scope, id_b)
-            if a.no == b.no:
-                return
-            plan = Plan(state.clock())
-            for entry, there in ((a, b), (b, a)):
-                place = (entry.namespace, there.kind, there.slug)
-                content = at_place(state, entry, place, there.name)
-                plan.vectors.update(embed_missing(state, content))
-                moved = plan.add(
-                    _moved_row(state, plan, entry, content, place, there.name, by), content
-                )
-                plan.tell("rename", moved, (entry.kind, entry.name))
-            connect(state, plan)
-            run(state, plan)
-            changes += plan.changes
-    finally:
-        state.tell(changes)
+    with changing(state) as changes:
+        a, b = own(state, scope, id_a), own(state, scope, id_b)
+        if a.no == b.no:
+            return
+        plan = Plan(state.clock())
+        for entry, there in ((a, b), (b, a)):
+            place = (entry.namespace, there.kind, there.slug)
+            content = at_place(state, entry, place, there.name)
+            plan.vectors.update(embed_missing(state, content))
+            moved = plan.add(
+                _moved_row(state, plan, entry, content, place, there.name, by), content
+            )
+            plan.tell("rename", moved, (entry.kind, entry.name))
+        connect(state, plan)
+        run(state, plan)
+        changes += plan.changes
 
 
 def own(state: State, scope: Scope, id: str) -> Entry:

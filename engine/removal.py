@@ -10,14 +10,14 @@ from engine.entries import Former, Place, is_live, place_of
 from engine.errors import Conflict, NotFound
 from engine.identity import heir
 from engine.linking import connect
-from engine.model import Change, Commit, Entry, Identity
+from engine.model import Commit, Entry, Identity
 from engine.move import at_place, own
 from engine.namespace import Scope
 from engine.plan import Plan, run
 from engine.rows import content_row, deleted_row, free_inode
 from engine.slug import nfc
 from engine.state import State
-from engine.succession import settle_at, settle_due, succeed
+from engine.succession import changing, settle_at, succeed
 
 
 def delete(state: State, scope: Scope, id: str, *, why: str = "unlink", by: str = "") -> Entry:
@@ -26,35 +26,30 @@ def delete(state: State, scope: Scope, id: str, *, why: str = "unlink", by: str 
     `why` is "unlink" or "overlay" (its bytes went to a plain file). Where a single copy succeeds it
     at once, the engram lives on at the copy's place; what is returned still says that it left here.
     """
-    changes: list[Change] = []
-    try:
-        with state.store.lock:
-            changes += settle_due(state, state.clock())
-            entry = own(state, scope, id)
-            plan = Plan(state.clock())
-            place = place_of(entry)
-            gone = replace(entry, deleted_ns=plan.now_ns, ctime_ns=plan.now_ns)
-            copied = None
-            if why == "unlink":
-                copied = heir(state.entries, entry, plan.now_ns, state.config.grace_ns)
-            copy = state.entries.get(copied.copy) if copied is not None else None
-            if copied is not None and copy is not None and by and copied.written_by == by:
-                succeed(state, plan, entry, copy, by)
-            else:
-                gone = plan.add(deleted_row(state, plan, entry, by))
-                plan.remember[place] = Former(entry.no, plan.now_ns, why)
-                if copied is not None:
-                    due = plan.now_ns + state.config.grace_ns
-                    plan.awaiting[entry.no] = (copied.copy, due)
-                plan.tell("delete", gone)
-                connect(state, plan)
-            if why == "unlink" and state.refusals.stands(place):
-                plan.clears[place] = False
-            run(state, plan)
-            changes += plan.changes
-            return gone
-    finally:
-        state.tell(changes)
+    with changing(state) as changes:
+        entry = own(state, scope, id)
+        plan = Plan(state.clock())
+        place = place_of(entry)
+        gone = replace(entry, deleted_ns=plan.now_ns, ctime_ns=plan.now_ns)
+        copied = None
+        if why == "unlink":
+            copied = heir(state.entries, entry, plan.now_ns, state.config.grace_ns)
+        copy = state.entries.get(copied.copy) if copied is not None else None
+        if copied is not None and copy is not None and by and copied.written_by == by:
+            succeed(state, plan, entry, copy, by)
+        else:
+            gone = plan.add(deleted_row(state, plan, entry, by))
+            plan.remember[place] = Former(entry.no, plan.now_ns, why)
+            if copied is not None:
+                due = plan.now_ns + state.config.grace_ns
+                plan.awaiting[entry.no] = (copied.copy, due)
+            plan.tell("delete", gone)
+            connect(state, plan)
+        if why == "unlink" and state.refusals.stands(place):
+            plan.clears[place] = False
+        run(state, plan)
+        changes += plan.changes
+        return gone
 
 
 def revive(
@@ -64,34 +59,27 @@ def revive(
 
     Raises NotFound (it never was, or is out of scope), Conflict (it lives, or the place is taken).
     """
-    changes: list[Change] = []
-    try:
-        with state.store.lock:
-            changes += settle_due(state, state.clock())
-            entry = state.entries.by_id(id)
-            if entry is None or not scope.covers(entry.namespace):
-                raise NotFound(f"there is no engram {id}")
-            if is_live(entry):
-                raise Conflict(f"the engram {id} lives, at {entry.kind}/{entry.name}")
-            wanted = ensure_known(state, kind if kind is not None else entry.kind)
-            name = slug if slug is not None else entry.name
-            place = (entry.namespace, wanted, nfc(slug) if slug is not None else entry.slug)
-            at = state.entries.at(place)
-            if at is not None and is_live(at):
-                raise Conflict(
-                    f"{wanted}/{name} is taken by {at.id}", "revive it under another name"
-                )
-            plan = Plan(state.clock())
-            former = state.entries.former(place)
-            if former is not None and former.no != entry.no:
-                changes += settle_at(state, former.no, plan.now_ns)
-            commit = _revived(state, plan, entry, place, name)
-            connect(state, plan)
-            run(state, plan)
-            changes += plan.changes
-            return commit
-    finally:
-        state.tell(changes)
+    with changing(state) as changes:
+        entry = state.entries.by_id(id)
+        if entry is None or not scope.covers(entry.namespace):
+            raise NotFound(f"there is no engram {id}")
+        if is_live(entry):
+            raise Conflict(f"the engram {id} lives, at {entry.kind}/{entry.name}")
+        wanted = ensure_known(state, kind if kind is not None else entry.kind)
+        name = slug if slug is not None else entry.name
+        place = (entry.namespace, wanted, nfc(slug) if slug is not None else entry.slug)
+        at = state.entries.at(place)
+        if at is not None and is_live(at):
+            raise Conflict(f"{wanted}/{name} is taken by {at.id}", "revive it under another name")
+        plan = Plan(state.clock())
+        former = state.entries.former(place)
+        if former is not None and former.no != entry.no:
+            changes += settle_at(state, former.no, plan.now_ns)
+        commit = _revived(state, plan, entry, place, name)
+        connect(state, plan)
+        run(state, plan)
+        changes += plan.changes
+        return commit
 
 
 def _revived(state: State, plan: Plan, entry: Entry, place: Place, name: str) -> Commit:

@@ -8,6 +8,8 @@ the original from then on.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from engine.document import parse, with_place
 from engine.entries import Former, is_live, place_of
@@ -20,6 +22,22 @@ from engine.rows import content_row, deleted_row
 from engine.state import State
 
 log = logging.getLogger(__name__)
+
+
+@contextmanager
+def changing(state: State) -> Iterator[list[Change]]:
+    """The writer lock, taken for one operation; successions that are due are settled first.
+
+    What is added to the list, subscribers are told after the lock is let go, even if the rest of
+    the operation fails: it was committed.
+    """
+    changes: list[Change] = []
+    try:
+        with state.store.lock:
+            changes += settle_due(state, state.clock())
+            yield changes
+    finally:
+        state.tell(changes)
 
 
 def settle_due(state: State, now_ns: int) -> list[Change]:
