@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from engine.model import Entry, Link
-from engine.naming import fold
+from engine.slug import fold
 from engine.store.edges import DANGLING, EdgeRow
 
 _SUFFIXES = (".md", ".html")

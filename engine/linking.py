@@ -9,9 +9,8 @@ from engine.edges import keys_of_engram, link_of
 from engine.entries import Place, is_live, place_of
 from engine.links import resolve
 from engine.model import Entry, Link, Namespace
-from engine.naming import fold
 from engine.plan import Plan
-from engine.slug import nfc
+from engine.slug import fold, nfc
 from engine.state import State
 from engine.store.edges import DANGLING, EdgeRow
 from engine.store.versions import entry_of

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable
 
 from engine.entries import Entries, is_live
 from engine.model import Entry, Namespace
-from engine.slug import fold as fold
-from engine.slug import nfc
+from engine.slug import fold, nfc
 
 Key = tuple[Namespace, str]
 Numbers = set[int]
