@@ -190,7 +190,11 @@ class Looking:
         return found
 
     def fstat(self, held: OpenHandle, caller: Caller) -> Attributes | None:
-        """What fstat through a handle shows. None: what its name shows."""
+        """What fstat through a handle shows. None: what its name shows.
+
+        The size is of the handle's own bytes: a commit may have added an id line to the file, and
+        SEEK_END, which asks here, must find the end of what the program writes on.
+        """
         if isinstance(held, PlainHandle):
             return shape.of_plain(os.fstat(held.descriptor))
         if isinstance(held, Talk):
@@ -203,7 +207,12 @@ class Looking:
         if file.gone:
             return self.handle(held, file.last)._replace(nlink=0)
         entry = self._ground.entry(file.place)
-        return self.handle(held, entry) if held.shows(entry) else self.file(file, entry, caller)
+        if held.shows(entry):
+            return self.handle(held, entry)
+        found = self.file(file, entry, caller)
+        if found is None or isinstance(held, Pinned):
+            return found
+        return found._replace(size=held.size(lambda: self._ground.current(file)))
 
     def _staged_look(
         self, file: File, entry: Entry | None, size: int, mtime_ns: int, ctime_ns: int

@@ -70,6 +70,23 @@ def test_the_document_grows_by_its_id_line_only(rig: Rig) -> None:
     assert (before.inode, before.mtime_ns) == (after.inode, after.mtime_ns)
 
 
+def test_the_end_of_a_handle_is_the_end_of_its_own_bytes(rig: Rig) -> None:
+    handle = rig.create("/task/a.md")
+    rig.write(handle, GOOD)
+    rig.tree.fsync(handle, ME)  # adds the id line to the file, not to what is being written
+    inode = rig.inode("/task/a.md")
+    assert rig.stat("/task/a.md").size == len(GOOD) + 41
+    assert rig.tree.getattr(inode, ME, handle).size == len(GOOD)
+    rig.close(handle)
+    plain = rig.create("/task/.b.tmp", os.O_RDWR | os.O_CREAT)
+    rig.write(plain, GOOD)
+    rig.rename("/task/.b.tmp", "/task/b.md")
+    assert rig.tree.getattr(rig.inode("/task/b.md"), ME, plain).size == len(GOOD)
+    rig.write(plain, b"more\n", len(GOOD))
+    rig.close(plain)
+    assert rig.read("/task/b.md").endswith(b"words\nmore\n")
+
+
 # -- times and modes --------------------------------------------------------------
 def test_times_set_before_the_close_are_the_commits(rig: Rig) -> None:
     handle = rig.create("/note/a.md", mode=0o600)

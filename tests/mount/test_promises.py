@@ -135,3 +135,22 @@ def test_labels_and_acls_are_told_not_to_be_there(mount: Mounted) -> None:
             assert none.value.errno in (errno.ENODATA, errno.EOPNOTSUPP), (each, name)
     with pytest.raises(FileNotFoundError):
         os.getxattr(mount.root / "note" / "missing.md", "security.selinux")
+
+
+@pytest.mark.parametrize("way", ["fsync", "rename", "close of a copy"])
+def test_writing_on_at_the_end_after_a_commit(mount: Mounted, way: str) -> None:
+    """The commit adds an id line; the end of the handle's bytes is where it was."""
+    path = mount.root / "note" / f"end-{way.replace(' ', '-')}.md"
+    start = path.with_name(".end.tmp") if way == "rename" else path
+    file = os.open(start, os.O_RDWR | os.O_CREAT, 0o644)
+    os.write(file, b"first\n")
+    if way == "fsync":
+        os.fsync(file)
+    elif way == "rename":
+        start.rename(path)
+    else:
+        os.close(os.dup(file))
+    assert os.lseek(file, 0, os.SEEK_END) == len(b"first\n")
+    os.write(file, b"second\n")
+    os.close(file)
+    assert path.read_bytes().endswith(b"---\nfirst\nsecond\n")
