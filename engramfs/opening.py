@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.errors import StoreHeld
+from engine.errors import Invalid, StoreHeld
 from engramfs import lock
 from engramfs.errors import FsError
 from engramfs.settings import TABLE, Settings
@@ -29,7 +29,7 @@ def require_store(store: Path) -> None:
 def open_engine(settings: Settings, kinds: str | None = None) -> Engine:
     """Open the store of the settings; `kinds` is the text of a kinds.yaml to apply.
 
-    Raises StoreHeld, StoreCorrupt, SchemaTooNew, StoreFull, and Invalid for wrong kinds.
+    Raises StoreHeld, StoreCorrupt, SchemaTooNew, StoreFull, and Failed for wrong kinds.
     """
     from engine.engine import Engine
 
@@ -43,6 +43,9 @@ def open_engine(settings: Settings, kinds: str | None = None) -> Engine:
                 embed=settings.text("embed"),
                 config=settings.config(),
             )
+        except Invalid as error:
+            file = settings.text("kinds")
+            raise Failed("\n".join(f"{file}: {problem}" for problem in error.problems)) from error
         except StoreHeld:
             if look + 1 == _LOOKS or lock.holder(settings.store) is not None:
                 raise

@@ -19,7 +19,7 @@ from typing import Self
 import duckdb
 
 from engine.config import Config
-from engine.errors import EngineError
+from engine.errors import EngineError, StoreCorrupt
 from engine.store import extensions, lock
 from engine.store.counters import Counters
 from engine.store.extensions import Cursor as Cursor
@@ -240,6 +240,11 @@ class Store:
         if self.directory is not None:
             settings["temp_directory"] = str(self.directory / "tmp")
             path = str(self.directory / FILE)
+            if Path(f"{path}.wal").exists() and not Path(path).exists():
+                raise StoreCorrupt(  # DuckDB would begin anew and throw the log away
+                    f"the store {self.place} has the log {FILE}.wal, but no {FILE}",
+                    "restore both from a backup, or move the log away",
+                )
         try:
             return duckdb.connect(path, config=settings)
         except duckdb.Error as error:

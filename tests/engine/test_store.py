@@ -144,6 +144,13 @@ def test_a_file_cut_short(tmp_path: Path) -> None:
         Store.open(tmp_path)
 
 
+def test_a_log_without_its_file_is_kept(tmp_path: Path) -> None:
+    (tmp_path / f"{FILE}.wal").write_bytes(b"commits")
+    with pytest.raises(StoreCorrupt, match=r"the log engramfs\.duckdb\.wal, but no"):
+        Store.open(tmp_path)
+    assert (tmp_path / f"{FILE}.wal").read_bytes() == b"commits"
+
+
 def test_a_directory_in_the_place_of_the_file(tmp_path: Path) -> None:
     (tmp_path / FILE).mkdir()
     with pytest.raises(StoreCorrupt, match="Is a directory"):

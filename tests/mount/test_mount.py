@@ -134,7 +134,7 @@ def test_wrong_kinds_are_refused_before_anything_is_mounted(tmp_path: Path) -> N
     for flags in ((), ("--foreground",)):
         done = run("mount", root, "--store", tmp_path / "store", "--kinds", kinds, *flags)
         assert done.returncode == 1
-        assert "line 2" in done.stderr
+        assert f"{kinds}: line 2" in done.stderr
         assert "colour" in done.stderr
         assert "Traceback" not in done.stderr
         assert not os.path.ismount(root)
