@@ -134,7 +134,6 @@ def _serve(settings: Settings) -> None:
     from engramfs.mount import log_to_stderr, serve
 
     log_to_stderr()
-    settings.store.mkdir(mode=0o700, parents=True, exist_ok=True)
     serve(settings, lambda: None)
 
 
