@@ -6,11 +6,12 @@ while its commit runs, so writers of one path take turns and nobody else waits.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from engine.errors import Conflict, EmbedderFailed, Invalid
+from engine.errors import Conflict, EmbedderFailed, Invalid, StoreFull
 from engine.model import Commit, Draft, Entry
 from engramfs.address import EngramFile
 from engramfs.aliases import Aliases
@@ -22,6 +23,8 @@ from engramfs.locks import Place
 from engramfs.ports import Caller
 from engramfs.refusals import Refusals
 from engramfs.staging import Snapshot, Staged, too_big
+
+log = logging.getLogger(__name__)
 
 _TRIES = 8  # of a write that other writers outside the mount overtake again and again
 
@@ -69,6 +72,12 @@ class Commits:
         """
         try:
             self._release(handle)
+        except StoreFull as error:
+            full = FsError("ENOSPC", error.message, error.hint)
+            with suppress(StoreFull):  # a line may fit where a document does not
+                self._refusals.failed_write(handle.file.address, full)
+            log.error("%s was not stored: %s", self._ground.path(handle.file.address), error)
+            raise
         finally:
             self._ground.closing.drop(handle)
 

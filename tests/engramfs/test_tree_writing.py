@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.errors import StoreFull
 from tests.engramfs.tree_rig import BAD, GOOD, ME, OTHER, SCOPE, SECOND, Rig, fails, rigged
 
 APPEND = os.O_WRONLY | os.O_APPEND
@@ -235,3 +236,25 @@ def test_a_poisoned_handle_that_is_closed_leaves_a_line(tmp_path: Path) -> None:
             rig.close(handle)
         assert rig.events() == ["refused"]
         assert not rig.exists("/note/a.md")
+
+
+@pytest.mark.parametrize("data", [b"", b"words\n"])
+def test_what_a_full_disk_took_from_a_silent_writer_is_on_record(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    rig.save("/note/a.md", b"old\n")
+    handle = rig.open("/note/a.md", os.O_WRONLY | os.O_TRUNC)
+    if data:
+        rig.write(handle, data)
+
+    def full(*_: object, **__: object) -> None:
+        raise StoreFull("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rig.engine, "put", full)
+        with fails("ENOSPC"):
+            rig.close(handle)
+    assert rig.body("/note/a.md") == b"old\n"
+    assert "the disk is full" in str(rig.engine.notices(SCOPE)[0].problems[0])
+    rig.save("/note/a.md", b"new\n")
+    assert rig.events() == []
