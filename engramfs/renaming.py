@@ -142,12 +142,16 @@ class Renaming:
             raise FsError("EPERM", "only files are hidden")
 
     def _descriptor(self, address: Plain) -> int | None:
-        """A descriptor of a plain file that outlives its name."""
+        """A descriptor of a plain file that outlives its name. Its last handle may be released
+        already while libfuse, or somebody between lookup and open, still means it."""
         inode = self._ground.overlay.stat(address.parts).st_ino
         for handle in list(self._ground.handles.values()):
             if isinstance(handle, PlainHandle) and handle.inode == inode:
                 return os.dup(handle.descriptor)
-        return None
+        try:
+            return self._ground.overlay.open(address.parts, os.O_RDONLY)
+        except OSError:  # a symlink, or not ours to read
+            return None
 
 
 def _require_names(old: Address, new: Address) -> None:
