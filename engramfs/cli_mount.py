@@ -56,6 +56,8 @@ def mount(
     ready_fd: int | None,
 ) -> None:
     """Mount the store at MOUNTPOINT, or each kind at a root of its own."""
+    if mountpoint == "":
+        raise Failed("the mountpoint is empty", 2)
     if roots and mode is None:
         mode = "roots"
     settings = settings_of(

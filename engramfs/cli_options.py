@@ -21,6 +21,13 @@ def default_store() -> Path:
     return Path(platformdirs.user_data_dir("engramfs"))
 
 
+def _path(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
+    """An empty path, as an unset variable leaves it, would be the current directory."""
+    if value == "":
+        raise click.BadParameter("it is empty")
+    return None if value is None else Path(value)
+
+
 def store_options(command: F) -> F:
     """`--store` and `--namespace`, which every command has."""
     command = click.option(
@@ -31,7 +38,8 @@ def store_options(command: F) -> F:
     )(command)
     return click.option(
         "--store",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=click.Path(file_okay=False),
+        callback=_path,
         envvar="ENGRAMFS_STORE",
         metavar="DIR",
         help="The store's directory. Default: $ENGRAMFS_STORE, else the platform's data directory.",

@@ -172,6 +172,8 @@ def test_config_lists_every_setting_and_where_it_comes_from(tmp_path: Path) -> N
         (["import", "/nonexistent"], 2, "does not exist"),
         (["kinds", "apply", "/nonexistent"], 2, "does not exist"),
         (["status", "--namespace", "x"], 2, "name=value"),
+        (["mount", "/m", "--store", ""], 2, "Invalid value for '--store': it is empty"),
+        (["mount", ""], 2, "the mountpoint is empty"),
     ],
 )
 def test_a_mistake_is_a_sentence_and_an_exit_code(
