@@ -55,7 +55,7 @@ def mount(
     foreground: bool,
     ready_fd: int | None,
 ) -> None:
-    """Mount the store at MOUNTPOINT, or each kind at a root of its own."""
+    """Mount the store at MOUNTPOINT (default: /engram), or each kind at a root of its own."""
     if mountpoint == "":
         raise Failed("the mountpoint is empty", 2)
     if roots and mode is None:
