@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -26,6 +27,8 @@ LOG = "log"
 _LOG_BYTES = 8 * 1024 * 1024  # a larger log starts anew; the one before it is kept as log.1
 _PROBE_SECONDS = 5.0
 _COMMAND_SECONDS = 10.0
+_EXITING = 0x4  # PF_EXITING in the flags of /proc/PID/stat
+_KILL_BIT = 1 << (signal.SIGKILL - 1)
 _END_SECONDS = 60.0  # committing and closing
 _HELPER_SECONDS = 5.0
 
@@ -103,18 +106,30 @@ def fusermount(*arguments: str) -> None:
 
 
 def await_free(store: Path) -> None:
-    """Return when nobody holds the store. A single command that does is waited for, a while.
+    """Return when nobody holds the store. A single command that does, and a server that was killed,
+    are waited for, a while.
 
     Raises StoreHeld, which names the holder.
     """
-    _wait(lambda: _mounted_or_free(lock.holder(store)), _COMMAND_SECONDS)
+    _wait(lambda: _stays_or_free(lock.holder(store)), _COMMAND_SECONDS)
     who = lock.holder(store)
     if who is not None:
         raise lock.held_by(store, who)
 
 
-def _mounted_or_free(who: lock.Holder | None) -> bool:
-    return who is None or bool(who.mountpoints)
+def _stays_or_free(who: lock.Holder | None) -> bool:
+    return who is None or (bool(who.mountpoints) and not _is_killed(who.pid))
+
+
+def _is_killed(pid: int) -> bool:
+    """Is the process gone, ending, or about to be ended by a SIGKILL? (proc(5): stat, status)"""
+    try:
+        flags = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[6])
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except (OSError, IndexError, ValueError):
+        return True
+    pending = [line.split()[1] for line in lines if line.startswith(("SigPnd:", "ShdPnd:"))]
+    return bool(flags & _EXITING) or any(int(mask, 16) & _KILL_BIT for mask in pending)
 
 
 def start(store: Path, arguments: Sequence[str]) -> int:
