@@ -15,9 +15,9 @@ class Config:
     # Full text (DuckDB's own defaults, so that scores equal a fresh index)
     bm25_k1: float = 1.2
     bm25_b: float = 0.75
-    head_weight: float = 1.0  # of part 0's lexical score; 0.5 and 1.5 are worse on Cranfield
+    head_weight: float = 1.0  # of part 0's lexical score; 0.5 and 1.5 are worse (docs/adr/0008)
 
-    # Fusion (docs/adr/0008: 0.50/0.50 is worse on MED and Cranfield, 0.40/0.60 on Cranfield)
+    # Fusion (docs/adr/0008)
     lexical_weight: float = 0.45
     vector_weight: float = 0.55
     rrf_k: int = 60
