@@ -85,7 +85,7 @@ def reindex(store: Path | None, namespace: tuple[str, ...], embed: bool) -> None
 
     settings = settings_of(store, namespace)
     with (
-        connection(settings, attributes(settings, whole=True)) as call,
+        connection(settings, attributes(settings, whole=True), re_embed=embed) as call,
         bar("reindexing") as advance,
     ):
         found = call(

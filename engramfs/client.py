@@ -39,11 +39,16 @@ def _quiet(_: wire.Message) -> None:
 
 @contextmanager
 def connection(
-    settings: Settings, namespace: list[list[str]] | None, *, make: bool = False
+    settings: Settings,
+    namespace: list[list[str]] | None,
+    *,
+    make: bool = False,
+    re_embed: bool = False,
 ) -> Iterator[Call]:
     """Reach the store of the settings for any number of commands.
 
-    `namespace` None is the whole store. `make` makes a store where there is none.
+    `namespace` None is the whole store. `make` makes a store where there is none;
+    `re_embed` drops another model's vectors, for which a store is not opened otherwise.
     Raises Failed: exit code 3 for a store that cannot be read, 4 for one that is held by a
     process that does not answer.
     """
@@ -61,7 +66,7 @@ def connection(
             if not make:
                 require_store(settings.store)
             try:
-                engine = open_engine(settings)
+                engine = open_engine(settings, re_embed=re_embed)
             except StoreHeld as error:
                 if lock.holder(settings.store) is None and time.monotonic() > foreign:
                     raise wire.failure(error) from error

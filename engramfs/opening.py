@@ -26,8 +26,10 @@ def require_store(store: Path) -> None:
         raise Failed(f"there is no store at {store} (engramfs mount or engramfs import makes one)")
 
 
-def open_engine(settings: Settings, kinds: str | None = None) -> Engine:
+def open_engine(settings: Settings, kinds: str | None = None, *, re_embed: bool = False) -> Engine:
     """Open the store of the settings; `kinds` is the text of a kinds.yaml to apply.
+
+    `re_embed`: another model's vectors are dropped, where they are refused otherwise.
 
     Raises StoreHeld, StoreCorrupt, SchemaTooNew, StoreFull, and Failed for wrong kinds.
     """
@@ -42,6 +44,7 @@ def open_engine(settings: Settings, kinds: str | None = None) -> Engine:
                 embedder=embedder,
                 embed=settings.text("embed"),
                 config=settings.config(),
+                re_embed=re_embed,
             )
         except Invalid as error:
             file = settings.text("kinds")

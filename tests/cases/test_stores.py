@@ -150,6 +150,20 @@ def test_32_35_no_network_and_nothing_embedded_twice(tmp_path: Path) -> None:
         assert count_vectors(mount) == vectors
 
 
+def test_34_another_model_is_refused_until_everything_is_embedded_anew(tmp_path: Path) -> None:
+    tree, other = tmp_path / "tree", {"ENGRAMFS_MODEL_TOKENS": "128"}
+    tree.mkdir()
+    (tree / "cat.md").write_text("the cat sat on the mat\n")
+    store = ("--store", tmp_path / "store")
+    engramfs("import", tree, "--kind", "note", *store, env={"ENGRAMFS_EMBED": "inline"})
+    refused = run("recall", "feline", *store, env=other)
+    assert refused.returncode == 1
+    assert "engramfs reindex --embed" in refused.stderr
+    engramfs("reindex", "--embed", *store, env=other)
+    answer = engramfs("recall", "feline on a rug", *store, "--format", "json", env=other)
+    assert "vector" in json.loads(answer)["items"][0]["channels"]
+
+
 def pending(mount: Mounted) -> int:
     status = json.loads(engramfs("status", "--json", "--store", mount.store))
     return int(status["pending_vectors"])
