@@ -137,6 +137,7 @@ def test_stopping_waits_for_commands_that_run(place: Path, monkeypatch: pytest.M
     listening.start()
     with ThreadPoolExecutor(2) as pool, stream_to(path) as idle, stream_to(path) as stream:
         assert len(ask(stream, "echo")) == 3  # both connections are accepted
+        until(lambda: listening._running == 0)  # it counts for a moment after its answer
         answer = pool.submit(ask, stream, "wait")
         until(lambda: listening._running == 1)
         stopped = pool.submit(listening.stop)
