@@ -49,6 +49,15 @@ class Plan:
     vectors: dict[bytes, Vector] = field(default_factory=dict)  # of texts embedded before
     changes: list[Change] = field(default_factory=list)
 
+    @property
+    def one_row(self) -> bool:
+        """Is a row of `version` all that it stores? Mostly it is."""
+        others = (
+            self.forget, self.remember, self.drop_copies, self.copies, self.absorb, self.blanks,
+            self.edges, self.by_hand, self.clears, self.vectors,
+        )  # fmt: skip
+        return len(self.rows) == 1 and not any(others)
+
     def add(self, row: Version, content: Prepared | None = None) -> Entry:
         """A new state of an engram, with its documents where they are new; returns its entry."""
         self.rows.append(row)
@@ -77,7 +86,7 @@ def run(state: State, plan: Plan) -> None:
 
     Raises StoreFull or StoreCorrupt with nothing changed, neither in the store nor in the views.
     """
-    with state.store.transaction() as cursor:
+    with state.store.transaction(one_statement=plan.one_row) as cursor:
         if len(plan.rows) > 1:
             versions.append_many(cursor, plan.rows)
         elif plan.rows:

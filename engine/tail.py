@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -25,10 +26,7 @@ class Tail:
 
     def add(self, row: int, terms: Iterable[str]) -> None:
         """Add one document's terms (repeats counted)."""
-        counts: dict[str, int] = {}
-        for term in terms:
-            counts[term] = counts.get(term, 0) + 1
-        for term, count in counts.items():
+        for term, count in Counter(terms).items():
             pairs = self._pairs.get(term)
             if pairs is None:
                 self._pairs[term] = array("i", (row, count))

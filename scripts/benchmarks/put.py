@@ -27,7 +27,8 @@ from scripts.benchmarks.corpus import SECTIONS, Corpus
 from scripts.benchmarks.fs import run
 from scripts.benchmarks.harness import ROUNDS, Figure, Target, report
 
-EACH = 100  # saves of each kind a round
+EACH = 100  # saves of each kind a round, …
+BURST = 20  # … so many in a row, then the next kind
 SMALL = 1_000
 FLOOR = "one-row commit"
 WHAT = ("edit", "create")
@@ -127,10 +128,9 @@ def main(arguments: list[str]) -> bool:
             for round_ in range(ROUNDS):
                 print(f"round {round_ + 1} of {ROUNDS}", file=sys.stderr)
                 taken: dict[str, list[float]] = {name: [] for name in work}
-                for _ in range(EACH):  # in turn, save by save: the disk's mood is in all of them
-                    number = next(turn)
+                for _ in range(EACH // BURST):  # short bursts: the disk's mood is in all of them
                     for name, save in work.items():
-                        taken[name].append(save(number))
+                        taken[name] += [save(next(turn)) for _ in range(BURST)]
                 for name, times in taken.items():
                     figures["p50"].raw.setdefault(name, []).append(percentile(times, 50))
                     figures["p99"].raw.setdefault(name, []).append(percentile(times, 99))
