@@ -306,8 +306,9 @@ class Worker:
             # fstat knows the process only: its newest reader of the file decides.
             alone = len(self.pins) == 1
             size = os.fstat(file).st_size
-            if alone and size != len(data):
-                time.sleep(0.5)  # a writer of this process may not be released yet
+            deadline = time.monotonic() + 10  # a writer of this process may not be released yet
+            while alone and size != len(data) and time.monotonic() < deadline:
+                time.sleep(0.05)
                 size = os.fstat(file).st_size
             if alone and size != len(data):
                 raise Difference(f"an open reader of {path} has {len(data)} bytes, fstat {size}")
