@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from engine import tokens
 from engine.catalogue import Catalogue
@@ -72,19 +73,21 @@ class Reading:
 
     def hydrate(self, entries: Sequence[Entry]) -> Mapping[int, Row]:
         """Rows by engram number, bytes and parts included; damaged ones are missing."""
-        seqs = [entry.seq for entry in entries]
+        sources = self._state.sources.written_of(entries)  # from the cache, where they can be
+        seqs = [entry.seq for entry in entries if entry.no in sources]
         with self._state.store.cursor() as cursor:
             try:
-                found = versions.rows(cursor, seqs, source=True)
+                found = versions.rows(cursor, seqs)
             except StoreCorrupt:
                 found = {}
                 for seq in seqs:
                     found.update(self._one(cursor, seq))
-        return {row.engram: row for row in found.values()}
+        rows = found.values()
+        return {row.engram: replace(row, source=sources[row.engram]) for row in rows}
 
     def _one(self, cursor: Cursor, seq: int) -> dict[int, versions.Version]:
         try:
-            return versions.rows(cursor, [seq], source=True)
+            return versions.rows(cursor, [seq])
         except StoreCorrupt:
             return {}
 

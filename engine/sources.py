@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from engine.config import Config
 from engine.document import with_id
@@ -36,11 +37,32 @@ class Sources:
         """
         if entry.empty:
             return b""
-        key = (entry.source_seq, "")
-        found = self._get(key)
+        found = self.written_of([entry]).get(entry.no)
         if found is None:
-            found = self._read(entry)
-            self._keep(key, found)
+            raise StoreCorrupt(
+                f"the bytes of {entry.kind}/{entry.name} ({entry.id}) are damaged",
+                "`engramfs check` names every damaged engram; restore it from a backup",
+            )
+        return found
+
+    def written_of(self, entries: Sequence[Entry]) -> dict[int, bytes]:
+        """The bytes of several engrams by number; damaged ones are missing. At most one query."""
+        found: dict[int, bytes] = {}
+        missing: list[Entry] = []
+        for entry in entries:
+            held = self._get((entry.source_seq, ""))
+            if held is None:
+                missing.append(entry)
+            else:
+                found[entry.no] = held
+        if missing:
+            with self._store.cursor() as cursor:
+                read = sealed(cursor, [entry.source_seq for entry in missing])
+            for entry in missing:
+                sha256, content = read.get(entry.source_seq, ("", b""))
+                if hashlib.sha256(content).hexdigest() == sha256:
+                    self._keep((entry.source_seq, ""), content)
+                    found[entry.no] = content
         return found
 
     def shown(self, entry: Entry) -> bytes:
@@ -74,16 +96,6 @@ class Sources:
         with self._lock:
             self._held.clear()
             self._bytes = 0
-
-    def _read(self, entry: Entry) -> bytes:
-        with self._store.cursor() as cursor:
-            found = sealed(cursor, entry.source_seq)
-        if found is None or hashlib.sha256(found[1]).hexdigest() != found[0]:
-            raise StoreCorrupt(
-                f"the bytes of {entry.kind}/{entry.name} ({entry.id}) are damaged",
-                "`engramfs check` names every damaged engram; restore it from a backup",
-            )
-        return found[1]
 
     def _get(self, key: Key) -> bytes | None:
         with self._lock:

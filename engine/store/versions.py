@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -266,19 +267,19 @@ def source(cursor: Cursor, seq: int) -> bytes:
     return bytes(row[0])
 
 
-def sealed(cursor: Cursor, seq: int) -> tuple[str, bytes] | None:
-    """(SHA-256 in hexadecimal, bytes) of the row `seq` (an entry's `source_seq`).
+def sealed(cursor: Cursor, seqs: Iterable[int]) -> dict[int, tuple[str, bytes]]:
+    """(SHA-256 in hexadecimal, bytes) of rows by number (entries' `source_seq`).
 
-    None when the row is missing, holds no bytes or cannot be read.
+    A row that is missing, holds no bytes or cannot be read is left out.
     """
-    row = cursor.execute("SELECT state, source FROM version WHERE seq = ?", [seq]).fetchone()
-    if row is None or row[1] is None:
-        return None
-    try:
-        state = json.loads(row[0])
-        return str(state["sha256"]), bytes(row[1])
-    except (ValueError, KeyError, TypeError):
-        return None
+    rows = cursor.execute(
+        f"SELECT seq, state, source FROM version WHERE seq IN {_literal(seqs)}"
+    ).fetchall()
+    found: dict[int, tuple[str, bytes]] = {}
+    for seq, state, source in rows:
+        with suppress(ValueError, KeyError, TypeError):
+            found[seq] = str(json.loads(state)["sha256"]), bytes(source)
+    return found
 
 
 def bare(cursor: Cursor, seq: int) -> Version | None:
