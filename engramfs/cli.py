@@ -94,6 +94,8 @@ def reindex(store: Path | None, namespace: tuple[str, ...], embed: bool) -> None
             lambda message: advance(message["done"], message["total"]),
         )
     click.echo(f"reindexed {found['engrams']} engrams, {found['parts']} parts")
+    if found["pending"]:
+        click.echo(f"vectors still to be made: {found['pending']} (engramfs status counts them)")
 
 
 @group.command()

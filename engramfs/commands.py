@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[Message], None]
 
+_STEP_SECONDS = 0.5  # between two reports of how many vectors are made
+
 
 @dataclass(frozen=True, slots=True)
 class Host:
@@ -199,9 +201,17 @@ def _reindex(host: Host, scope: Scope, arguments: Message, progress: Progress) -
     def report(done: int, total: int) -> None:
         progress({"done": done, "total": total})
 
-    host.engine.reindex(embed=bool(arguments.get("embed")), progress=report)
+    embed = bool(arguments.get("embed"))
+    host.engine.reindex(embed=embed, progress=report)
     status = host.engine.status(scope)
-    return {"engrams": status.engrams, "parts": status.parts}
+    total = status.pending_vectors
+    # Whoever asks for vectors gets them before the command ends, unless the model fails.
+    while embed and status.embed != "off" and status.pending_vectors and not status.problems:
+        host.engine.reading.wait_for_vectors(_STEP_SECONDS)
+        status = host.engine.status(scope)
+        report(max(0, total - status.pending_vectors), total)
+    pending = status.pending_vectors
+    return {"engrams": status.engrams, "parts": status.parts, "pending": pending}
 
 
 _COMMANDS: Mapping[str, Callable[[Host, Scope, Message, Progress], Message]] = {

@@ -160,6 +160,8 @@ def test_34_another_model_is_refused_until_everything_is_embedded_anew(tmp_path:
     assert refused.returncode == 1
     assert "engramfs reindex --embed" in refused.stderr
     engramfs("reindex", "--embed", *store, env=other)
+    status = json.loads(engramfs("status", "--json", *store, env=other))
+    assert status["pending_vectors"] == 0  # the command waits until they are made
     answer = engramfs("recall", "feline on a rug", *store, "--format", "json", env=other)
     assert "vector" in json.loads(answer)["items"][0]["channels"]
 
