@@ -205,12 +205,14 @@ def _reindex(host: Host, scope: Scope, arguments: Message, progress: Progress) -
     host.engine.reindex(embed=embed, progress=report)
     status = host.engine.status(scope)
     total = status.pending_vectors
-    # Whoever asks for vectors gets them before the command ends, unless the model fails.
-    while embed and status.embed != "off" and status.pending_vectors and not status.problems:
+    # Whoever asks for vectors gets them before the command ends, or hears why not.
+    while embed and status.pending_vectors and not status.problems:
         host.engine.reading.wait_for_vectors(_STEP_SECONDS)
         status = host.engine.status(scope)
         report(max(0, total - status.pending_vectors), total)
     pending = status.pending_vectors
+    if embed and pending:
+        raise Failed(f"{pending} vectors could not be made: {'; '.join(status.problems)}")
     return {"engrams": status.engrams, "parts": status.parts, "pending": pending}
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from engine.config import Config
+from engine.embed import Floats
 from engine.engine import Engine
-from engine.errors import NotFound
+from engine.errors import EmbedderFailed, NotFound
 from engine.model import Draft
 from engine.namespace import Scope
 from engramfs.answers import Packs
@@ -17,6 +19,7 @@ from engramfs.commands import Host, perform
 from engramfs.control import ControlFiles, ControlSettings
 from engramfs.ports import Process
 from engramfs.wire import Failed
+from tests.engine.hash_embedder import HashEmbedder
 
 TREE = Scope((), exact=True)
 CALLER = Process(pid=1, tid=1, uid=0, gid=0, sid=1)
@@ -70,3 +73,30 @@ def test_a_bad_key_is_a_fault_of_usage(host: Host) -> None:
     with pytest.raises(Failed) as failed:
         recall(host, q="pumps", budget="63")
     assert failed.value.exit_code == 2
+
+
+class TiredModel(HashEmbedder):
+    """Answers the probe of its first text, then fails."""
+
+    def embed_passages(self, texts: Sequence[str]) -> Floats:
+        if self.texts:
+            raise EmbedderFailed("the model ran out of memory", "use a smaller one")
+        return super().embed_passages(texts)
+
+
+@pytest.mark.parametrize("model", [HashEmbedder, TiredModel])
+def test_reindexing_with_vectors_ends_with_all_of_them_or_says_why_not(
+    model: type[HashEmbedder],
+) -> None:
+    engine = Engine.open(":memory:", embedder=model(), config=Config(embed_batch=1))
+    engine.make_kind("note")
+    for number in range(3):
+        engine.put(TREE, Draft("note", f"n{number}", f"words of number {number}\n".encode()))
+    request = {"command": "reindex", "namespace": None, "arguments": {"embed": True}}
+    if model is HashEmbedder:
+        assert perform(Host(engine, Path("/store")), request, lambda _: None)["pending"] == 0
+        assert engine.status(TREE).pending_vectors == 0
+    else:
+        with pytest.raises((Failed, EmbedderFailed), match="the model ran out of memory"):
+            perform(Host(engine, Path("/store")), request, lambda _: None)
+    engine.close()
