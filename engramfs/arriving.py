@@ -56,6 +56,7 @@ class Arriving:
                 mode=found.st_mode & 0o777,
                 mtime_ns=found.st_mtime_ns,
                 born_ns=ground.births.get(found.st_ino),
+                file=ground.files.left_as(found.st_ino),
             )
             ground.births.pop(found.st_ino, None)
             for number, handle in writers:
@@ -74,10 +75,14 @@ class Arriving:
         mode: int | None = None,
         mtime_ns: int | None = None,
         born_ns: int | None = None,
+        file: File | None = None,
     ) -> Commit:
-        """Put bytes at a path as a rename does: what stood there is replaced, not written into."""
+        """Put bytes at a path as a rename does: what stood there is replaced, not written into.
+
+        `file` left for the overlay before, is still open, and comes back.
+        """
         ground, place = self._ground, place_of(new)
-        with ground.locks.hold(place):
+        with ground.locks.hold(place, place if file is None else file.place):
             target = ground.entry(place)
             over = ground.files.get(place)
             taken = target is not None or (over is not None and over.pending and not over.refused)
@@ -87,10 +92,21 @@ class Arriving:
             if young and ground.settings.on_conflict == "refuse":
                 raise self._refusals.conflict_refused(new, data)
             commit = self._commit(new, data, caller, mode, mtime_ns, target, over)
-            ground.files.arrive(None, new, target, commit.entry)
+            if file is not None:
+                self._return(file, commit.entry)
+            ground.files.arrive(file, new, target, commit.entry)
             if young and commit.changed and target is not None:
                 self._refusals.conflict(new, target)
             return commit
+
+    def _return(self, file: File, entry: Entry) -> None:
+        """What is written to the open file of an engram that comes back is the engram's again."""
+        plain = self._ground.files.take_plain(file)
+        if plain is not None:
+            os.close(plain)
+        self._ground.files.returned(file)
+        for handle in file.staged():
+            handle.base_entry, handle.amends = entry, entry.seq
 
     def _commit(
         self,

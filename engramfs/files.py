@@ -29,8 +29,8 @@ class File:
     pending: created here, nothing committed yet; `inode`, `mode` and `born_ns` are its own then.
     refused: pending, and its bytes were refused: unlisted until a flush succeeds.
     lost: pending at a path that lost this engram within the grace time; the others still see it.
-    gone: unlinked or replaced; `last` is what it was.
-    plain: it was renamed to an overlay name, and this is a descriptor of that file.
+    gone: unlinked, replaced, or renamed to an overlay name; `last` is what it was.
+    plain: a descriptor of that overlay file, where somebody may still write.
     """
 
     __slots__ = (
@@ -104,6 +104,7 @@ class Files:
 
     def __init__(self) -> None:
         self._files: dict[Place, File] = {}
+        self._left: dict[int, File] = {}  # renamed to overlay names, by the inode there
         self._guard = threading.Lock()
         self.get = self._files.get
 
@@ -143,7 +144,12 @@ class Files:
                 return None
             if self._files.get(file.place) is file:
                 del self._files[file.place]
+            self._forget_left(file)
             return file
+
+    def _forget_left(self, file: File) -> None:
+        for inode in [inode for inode, one in self._left.items() if one is file]:
+            del self._left[inode]
 
     def detach(self, file: File, last: Entry | None) -> None:
         """The file was unlinked or replaced: its place is free, its handles read on."""
@@ -153,13 +159,33 @@ class Files:
             file.gone = True
             file.last = last
 
-    def to_plain(self, file: File, descriptor: int) -> None:
-        """The file was renamed to an overlay name; its handles go on writing there."""
+    def left(self, file: File, last: Entry | None, inode: int, descriptor: int | None) -> None:
+        """The file was renamed to an overlay name. With `descriptor` its handles go on writing
+        there; those that read keep the version that they have."""
         with self._guard:
             if self._files.get(file.place) is file:
                 del self._files[file.place]
+            if descriptor is None:
+                file.gone, file.last = True, last
             file.pending = False
             file.plain = descriptor
+            self._left[inode] = file
+
+    def take_plain(self, file: File) -> int | None:
+        """The descriptor of its overlay file, for whoever closes it: given out once."""
+        with self._guard:
+            found, file.plain = file.plain, None
+            return found
+
+    def left_as(self, inode: int) -> File | None:
+        """The open file that left for this overlay file."""
+        return self._left.get(inode)
+
+    def returned(self, file: File) -> None:
+        """It is about to become an engram again."""
+        with self._guard:
+            self._forget_left(file)
+            file.gone, file.last = False, None
 
     def arrive(
         self, file: File | None, address: EngramFile, last: Entry | None, new: Entry | None

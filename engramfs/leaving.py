@@ -36,19 +36,17 @@ class Leaving:
             descriptor = self.write(new, data, mode, mtime_ns, no_replace, keep=True)
             try:
                 self._delete(source, caller)
-                if file is None or not file.staged():
-                    os.close(descriptor)
             except BaseException:
                 os.close(descriptor)
                 if not there:
                     ground.overlay.unlink(new.parts)
                 raise
-            if file is None:
-                return
-            if file.staged():
-                ground.files.to_plain(file, descriptor)
-            else:
-                ground.files.detach(file, source)
+            inode = os.fstat(descriptor).st_ino
+            written = file is not None and bool(file.staged())
+            if not written:
+                os.close(descriptor)
+            if file is not None:
+                ground.files.left(file, source, inode, descriptor if written else None)
 
     def write(
         self,

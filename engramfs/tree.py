@@ -386,9 +386,9 @@ class Tree:
 
     def _leave(self, held: Pinned | Staged) -> None:
         file = self._ground.files.leave(held)
-        if file is not None and file.plain is not None:
-            os.close(file.plain)
-            file.plain = None
+        plain = None if file is None else self._ground.files.take_plain(file)
+        if plain is not None:
+            os.close(plain)
         if isinstance(held, Staged) and held.spare is not None:
             os.close(held.spare)
             held.spare = None

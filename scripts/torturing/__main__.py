@@ -19,7 +19,7 @@ from pathlib import Path
 from engramfs.alive import alive
 from scripts.torturing.model import Content, Model
 from scripts.torturing.shared import check_log
-from scripts.torturing.worker import Worker
+from scripts.torturing.worker import Turn, Worker
 
 KINDS = """\
 kinds:
@@ -81,9 +81,11 @@ class Mount:
             time.sleep(0.01)
 
 
-def work(root: Path, slot: int, seed: int, until: float, reports: Queue[Report]) -> None:
+def work(
+    root: Path, slot: int, seed: int, until: float, reports: Queue[Report], turn: Turn
+) -> None:
     """A worker's process."""
-    worker = Worker(root, slot, seed)
+    worker = Worker(root, slot, seed, turn)
     failure = ""
     try:
         worker.run(until)
@@ -104,9 +106,12 @@ def run(place: Path, seconds: float, processes: int, kills: int, seed: int) -> i
     mount.start()
     try:
         reports: Queue[Report] = multiprocessing.Queue()
+        turn = multiprocessing.Value("i", 0)
         until = time.monotonic() + seconds
         workers = [
-            multiprocessing.Process(target=work, args=(mount.root, slot, seed, until, reports))
+            multiprocessing.Process(
+                target=work, args=(mount.root, slot, seed, until, reports, turn)
+            )
             for slot in range(processes)
         ]
         for each in workers:
@@ -116,8 +121,10 @@ def run(place: Path, seconds: float, processes: int, kills: int, seed: int) -> i
             time.sleep(max(0.5, rng.uniform(0.5, 1.5) * seconds / (kills + 1)))
             if time.monotonic() > until - 1:
                 break
+            turn.value += 1
             mount.kill()
             mount.start()
+            turn.value += 1
         homes = [reports.get(timeout=seconds + 120) for _ in workers]
         for each in workers:
             each.join()

@@ -9,18 +9,28 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Protocol
 
 from scripts.torturing.model import Content, Difference, Model, describe, document, valid
 from scripts.torturing.shared import Shared
 
-GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.EIO, errno.ENODEV)
 _FILES = 12
 
 
-class Worker:
-    """`slot` keeps the paths of workers apart."""
+class Turn(Protocol):
+    """A number that the parent counts up."""
 
-    def __init__(self, root: Path, slot: int, seed: int) -> None:
+    value: int
+
+
+class Worker:
+    """`slot` keeps the paths of workers apart.
+
+    `turn` counts the starts and ends of the server: it is odd from before a kill until the next one
+    serves.
+    """
+
+    def __init__(self, root: Path, slot: int, seed: int, turn: Turn) -> None:
         self.root = root
         self.slot = slot
         self.rng = random.Random(f"{seed}/{slot}")
@@ -28,6 +38,8 @@ class Worker:
         self.shared = Shared(root, slot, self.rng)
         self.pins: list[tuple[int, str, bytes]] = []
         self.done = 0
+        self._turn = turn
+        self._seen = turn.value
         self._asked: dict[str, Content] = {}
         self._steps: list[Callable[[], None]] = [
             *(self.replace,) * 4, *(self.read,) * 4, *(self.in_place,) * 3, *(self.append,) * 2,
@@ -43,8 +55,8 @@ class Worker:
             step = self.rng.choice(self._steps)
             try:
                 step()
-            except OSError as error:
-                if error.errno not in GONE or self._answers():
+            except (OSError, Difference):  # the mount may be gone, and the bare directory be seen
+                if self._turn.value == self._seen:
                     raise
                 self._lost()
             self.done += 1
@@ -57,24 +69,22 @@ class Worker:
         self.listing()
 
     # -- the server ------------------------------------------------------------
-    def _answers(self) -> bool:
-        try:
-            os.listdir(self.root)
-        except OSError:
-            return False
-        return (self.root / "task").exists()
-
     def _lost(self) -> None:
         self.model.lost(self._asked)
         self._asked = {}
         self.shared.lost()
         self._drop_pins()
-        for _ in range(600):
-            if self._answers():
-                break
-            time.sleep(0.1)
-        for path in list(self.model.maybe):
-            self.model.found(path, self._bytes(path))
+        while self._turn.value != self._seen:
+            if self._turn.value % 2:
+                time.sleep(0.01)
+                continue
+            self._seen = self._turn.value
+            try:
+                for path in list(self.model.maybe):
+                    self.model.found(path, self._bytes(path))
+            except (OSError, Difference):
+                if self._turn.value == self._seen:
+                    raise
 
     @contextmanager
     def asking(self, changes: dict[str, Content]) -> Iterator[None]:

@@ -289,26 +289,6 @@ def test_a_plain_temporary_goes_on_writing_the_engram(rig: Rig) -> None:
     assert rig.events() == []
 
 
-def test_a_file_that_leaves_goes_on_being_written(rig: Rig) -> None:
-    rig.save("/note/a.md", b"one\n")
-    handle = rig.open("/note/a.md", os.O_WRONLY | os.O_TRUNC)
-    rig.rename("/note/a.md", "/note/a.txt", caller=OTHER)
-    rig.write(handle, b"two\n")
-    rig.rename("/note/a.txt", "/note/b.txt", caller=OTHER)
-    rig.close(handle)
-    assert rig.ls("/note") == ["b.txt"]
-    assert rig.read("/note/b.txt") == b"two\n"
-
-
-def test_a_new_file_can_leave_before_it_is_committed(rig: Rig) -> None:
-    handle = rig.create("/task/new.md")
-    rig.write(handle, b"not valid at all")
-    rig.rename("/task/new.md", "/task/new.txt")
-    rig.close(handle)
-    assert rig.ls("/task") == ["new.txt"]
-    assert rig.read("/task/new.txt") == b"not valid at all"
-
-
 def test_writers_of_a_replaced_file_are_late(rig: Rig) -> None:
     rig.save("/note/x.md", b"old\n")
     handle = rig.open("/note/x.md", os.O_WRONLY | os.O_TRUNC)
