@@ -91,7 +91,7 @@ def work(
         worker.run(until)
         worker.verify()
     except Exception:  # noqa: BLE001  (told by the parent)
-        failure = traceback.format_exc()
+        failure = "\n".join((traceback.format_exc(), "the last steps:", *worker.lately))
     shared, model = worker.shared, worker.model
     reports.put(
         Report(

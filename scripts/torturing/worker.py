@@ -6,6 +6,7 @@ import errno
 import os
 import random
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +16,7 @@ from scripts.torturing.model import Content, Difference, Model, describe, docume
 from scripts.torturing.shared import Shared
 
 _FILES = 12
+_TOLD = 60  # steps and paths that the report of a failure tells
 
 
 class Turn(Protocol):
@@ -36,6 +38,7 @@ class Worker:
         self.rng = random.Random(f"{seed}/{slot}")
         self.model = Model()
         self.shared = Shared(root, slot, self.rng)
+        self.lately: deque[str] = deque(maxlen=_TOLD)  # steps and the paths they chose
         self.pins: list[tuple[int, str, bytes]] = []
         self.done = 0
         self._turn = turn
@@ -53,6 +56,7 @@ class Worker:
         """Steps until the moment comes; waits for a server that was killed to come back."""
         while time.monotonic() < until:
             step = self.rng.choice(self._steps)
+            self.lately.append(step.__name__)
             try:
                 step()
             except (OSError, Difference):  # the mount may be gone, and the bare directory be seen
@@ -112,14 +116,18 @@ class Worker:
     def _full(self, path: str) -> Path:
         return self.root / path
 
+    def _chosen(self, path: str) -> str:
+        self.lately.append(f"  {path}")
+        return path
+
     def _name(self, kind: str | None = None) -> str:
         kind = kind or self.rng.choice(("task", "note"))
-        return f"{kind}/w{self.slot}-{self.rng.randrange(_FILES)}.md"
+        return self._chosen(f"{kind}/w{self.slot}-{self.rng.randrange(_FILES)}.md")
 
     def _existing(self) -> str:
         paths = self.model.paths()
         if paths:
-            return self.rng.choice(paths)
+            return self._chosen(self.rng.choice(paths))
         path = self._name()
         self._store(path, document(self.rng))
         return path
