@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 from engine import attributes, move, removal
 from engine.applying import make_kind, remove_kind
+from engine.asking import Asking
 from engine.catalogue import Catalogue
 from engine.config import Config
 from engine.entries import Place
@@ -44,13 +45,9 @@ from engine.upkeep import Upkeep
 if TYPE_CHECKING:
     from engine.embed import Embedder
     from engine.errors import Invalid
-    from engine.filters import Filters
-    from engine.model import Page
-    from engine.recall.pack import Pack
-    from engine.recall.request import RecallRequest
 
 
-class Engine:
+class Engine(Asking):
     """An open store. Make it with `open`; `close` it once."""
 
     def __init__(self, upkeep: Upkeep) -> None:
@@ -298,45 +295,7 @@ class Engine:
         with self._state.store.lock:
             self._state.refusals.discard(scope.attributes, kind, name, rank)
 
-    # -- asking --------------------------------------------------------------------
-    def search(
-        self,
-        scope: Scope,
-        question: str,
-        filters: Filters | None = None,
-        *,
-        limit: int | None = None,
-        offset: int = 0,
-        fusion: str = "score",
-        shown: bool = True,
-        seconds: float | None = None,
-    ) -> Page:
-        """One page of ranked engrams; Invalid for an empty question."""
-        from engine.search import search
-
-        with self._upkeep.reading():
-            return search(
-                self.reading, scope, question, filters, limit=limit, offset=offset,
-                fusion=fusion, shown=shown, seconds=seconds,
-            )  # fmt: skip
-
-    def recall(
-        self,
-        scope: Scope,
-        request: RecallRequest,
-        *,
-        path_of: Callable[[Entry], str | None],
-        shown: bool = True,
-        seconds: float | None = None,
-    ) -> Pack:
-        """The context pack for a request."""
-        from engine.recall.recall import recall
-
-        with self._upkeep.reading():
-            return recall(
-                self.reading, scope, request, path_of=path_of, shown=shown, seconds=seconds
-            )
-
+    # -- following -----------------------------------------------------------------
     def subscribe(self, callback: Callable[[Change], None]) -> Callable[[], None]:
         """Call back after every commit, outside the lock; returns what ends it."""
         listeners = self._state.listeners

@@ -1,0 +1,62 @@
+"""The half of the façade that answers questions. Hosts see it as methods of `Engine`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from engine.model import Entry
+from engine.namespace import Scope
+from engine.reading import Reading
+from engine.upkeep import Upkeep
+
+if TYPE_CHECKING:
+    from engine.filters import Filters
+    from engine.model import Page
+    from engine.recall.pack import Pack
+    from engine.recall.request import RecallRequest
+
+
+class Asking:
+    """Search and recall over an open store; each is seen by the background as a reader."""
+
+    _upkeep: Upkeep
+    reading: Reading
+
+    def search(
+        self,
+        scope: Scope,
+        question: str,
+        filters: Filters | None = None,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        fusion: str = "score",
+        shown: bool = True,
+        seconds: float | None = None,
+    ) -> Page:
+        """One page of ranked engrams; Invalid for an empty question."""
+        from engine.search import search
+
+        with self._upkeep.reading():
+            return search(
+                self.reading, scope, question, filters, limit=limit, offset=offset,
+                fusion=fusion, shown=shown, seconds=seconds,
+            )  # fmt: skip
+
+    def recall(
+        self,
+        scope: Scope,
+        request: RecallRequest,
+        *,
+        path_of: Callable[[Entry], str | None],
+        shown: bool = True,
+        seconds: float | None = None,
+    ) -> Pack:
+        """The context pack for a request."""
+        from engine.recall.recall import recall
+
+        with self._upkeep.reading():
+            return recall(
+                self.reading, scope, request, path_of=path_of, shown=shown, seconds=seconds
+            )
