@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from engine.errors import NotFound, Unsupported
 from engine.model import Entry
 from engine.namespace import Scope
 from engine.reading import Reading
@@ -32,6 +33,8 @@ class Asking:
         limit: int | None = None,
         offset: int = 0,
         fusion: str = "score",
+        channels: Sequence[str] = ("lexical", "vector", "exact"),
+        scope_ids: Iterable[str] | None = None,
         shown: bool = True,
         seconds: float | None = None,
     ) -> Page:
@@ -40,9 +43,37 @@ class Asking:
 
         with self._upkeep.reading():
             return search(
-                self.reading, scope, question, filters, limit=limit, offset=offset,
-                fusion=fusion, shown=shown, seconds=seconds,
+                self.reading, scope, question, filters, limit=limit, offset=offset, fusion=fusion,
+                channels=channels, scope_ids=scope_ids, shown=shown, seconds=seconds,
             )  # fmt: skip
+
+    def find_objects(
+        self,
+        scope: Scope,
+        question: str,
+        filters: Filters | None = None,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        fusion: str = "score",
+        scope_ids: Iterable[str] | None = None,
+        shown: bool = True,
+        seconds: float | None = None,
+    ) -> Page:
+        """One page of engrams ranked as wholes, without evidence; Invalid for an empty question."""
+        raise Unsupported("find_objects is not in this release yet")
+
+    def continue_(
+        self,
+        scope: Scope,
+        set_id: str,
+        offset: int = 0,
+        limit: int | None = None,
+        *,
+        shown: bool = True,
+    ) -> Page:
+        """The hits of a result set from `offset` on; NotFound when it is gone: search again."""
+        raise NotFound(f"there is no result set {set_id}", "search again")
 
     def recall(
         self,

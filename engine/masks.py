@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from uuid import UUID
 
 import numpy as np
 
 from engine.columns import Columns
 from engine.conditions import Equals
+from engine.entries import Entries
+from engine.errors import Invalid, Problem, shown
 from engine.filters import Filters
 from engine.fusion import Mask
 from engine.namespace import Scope
@@ -28,15 +31,26 @@ class Masks:
     filtered: int  # engrams in scope that the filters took out
 
 
-def masks(columns: Columns, properties: PropertyIndex, scope: Scope, filters: Filters) -> Masks:
-    """Superseded engrams are hidden unless a filter on `superseded_by` asks for them."""
+def masks(
+    columns: Columns,
+    properties: PropertyIndex,
+    scope: Scope,
+    filters: Filters,
+    only: frozenset[int] | None = None,
+) -> Masks:
+    """Superseded engrams are hidden unless a filter on `superseded_by` asks for them.
+
+    `only` are the numbers of the engrams that may be hits; it acts as one filter more.
+    """
     covered = columns.covered(scope)
     hidden = np.zeros(len(columns), dtype=bool)
     if not any(test.name == SUPERSEDED for test in filters.tests):
         hidden = covered & _numbers(properties.having(SUPERSEDED), len(columns))
     allowed = covered & ~hidden
-    if not filters.empty:
+    if not filters.empty or only is not None:
         passed = allowed.copy()
+        if only is not None:
+            passed &= _numbers(only, len(columns))
         if filters.kinds is not None:
             passed &= columns.of_kinds(filters.kinds)
         if filters.tests:
@@ -47,6 +61,37 @@ def masks(columns: Columns, properties: PropertyIndex, scope: Scope, filters: Fi
         filtered = int(np.count_nonzero(allowed & ~passed))
         return Masks(covered, hidden, passed, filtered)
     return Masks(covered, hidden, allowed, 0)
+
+
+def chosen(entries: Entries, ids: Iterable[str] | None) -> frozenset[int] | None:
+    """Numbers of the engrams with these ids; None for None. What does not exist is left out.
+
+    Raises Invalid for what is no id: a path here would find nothing, in silence.
+    """
+    if ids is None:
+        return None
+    written = list(ids)
+    wrong = [id for id in written if not _is_id(id)]
+    if wrong:
+        raise Invalid(
+            *(
+                Problem(
+                    f"{shown(id)!r} is not the id of an engram",
+                    key="scope_ids",
+                    hint="an id is a UUID; `get` tells the id of a path",
+                )
+                for id in wrong
+            )
+        )
+    found = (entries.by_id(id.lower()) for id in written)
+    return frozenset(entry.no for entry in found if entry is not None)
+
+
+def _is_id(id: str) -> bool:
+    try:
+        return str(UUID(id)) == id.lower()
+    except ValueError:
+        return False
 
 
 def favourites(properties: PropertyIndex) -> list[int]:

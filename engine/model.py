@@ -204,6 +204,7 @@ class Page:
     offset: int
     degraded: tuple[Degraded, ...] = ()
     warnings: tuple[str, ...] = ()
+    set_id: str = ""  # of the result set that `continue_` pages through; "" without a hit
 
 
 @dataclass(frozen=True, slots=True)

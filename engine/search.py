@@ -10,13 +10,13 @@ for an empty question.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from engine.channels import retrieve
 from engine.errors import Invalid, Problem
 from engine.filters import Filters
-from engine.masks import favourites, masks
+from engine.masks import chosen, favourites, masks
 from engine.model import Hit, Page
 from engine.namespace import Scope
 from engine.operators import meeting, plain_text
@@ -40,6 +40,7 @@ def search(
     offset: int = 0,
     fusion: str = "score",
     channels: Sequence[str] = CHANNELS,
+    scope_ids: Iterable[str] | None = None,
     shown: bool = True,
     seconds: float | None = None,
 ) -> Page:
@@ -47,14 +48,15 @@ def search(
 
     `limit` is not checked against the config's: a host may ask for more. `shown` says whether
     files are shown with their id line (spans move with it); `seconds` is what the vector channel
-    may take.
+    may take. `scope_ids`: only these engrams may be hits.
     """
     if not question.strip():
         raise Invalid(Problem("the question is empty", key="q", hint="search with q=…"))
     config = reader.config
     limit = config.default_limit if limit is None else limit
     columns = reader.columns.now()
-    mask = masks(columns, reader.properties, scope, filters or Filters())
+    only = chosen(reader.entries, scope_ids)
+    mask = masks(columns, reader.properties, scope, filters or Filters(), only)
     query = parse_query(question, reader.languages())
     plain = plain_text(question)
     found = retrieve(
