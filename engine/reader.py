@@ -116,6 +116,10 @@ class Reader(Protocol):
         """By engram number the stored terms of each part, joined by blanks, by position."""
         ...
 
+    def find_part(self, scope: Scope, id: str) -> tuple[Entry, int] | None:
+        """The live engram in scope that has the part with this id, and the part's position."""
+        ...
+
     def now_ns(self) -> int:
         """The clock."""
         ...

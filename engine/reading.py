@@ -15,6 +15,7 @@ from engine.index import Index
 from engine.model import Entry
 from engine.namespace import Scope
 from engine.naming import Names
+from engine.part_ids import find_part
 from engine.properties import PropertyIndex
 from engine.reader import QueryEmbedder, Row
 from engine.state import State
@@ -101,6 +102,10 @@ class Reading:
             for row in found.values()
             if row.parts_seq in terms
         }
+
+    def find_part(self, scope: Scope, id: str) -> tuple[Entry, int] | None:
+        """The live engram in scope that has the part with this id, and the part's position."""
+        return find_part(self._state, scope, id)
 
     def now_ns(self) -> int:
         """The clock."""

@@ -304,6 +304,14 @@ def terms_of(cursor: Cursor, seqs: Iterable[int]) -> dict[int, str]:
     return dict(found)
 
 
+def holders_of_part(cursor: Cursor, id: str) -> list[int]:
+    """Numbers of the engrams that have, or had in a version that is kept, a part with this id."""
+    found = cursor.execute(
+        "SELECT DISTINCT engram FROM version WHERE contains(parts, ?) ORDER BY engram", [f'["{id}"']
+    ).fetchall()
+    return [no for (no,) in found]
+
+
 def _lost(seq: int) -> StoreCorrupt:
     return StoreCorrupt(
         f"the bytes of commit {seq} are not in the store", "run `engramfs check` to see what else"

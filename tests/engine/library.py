@@ -162,6 +162,14 @@ class Library:
     def part_terms(self, entries: Sequence[Entry]) -> Mapping[int, Sequence[str]]:
         return {entry.no: self.rows[entry.seq].terms for entry in entries}
 
+    def find_part(self, scope: Scope, id: str) -> tuple[Entry, int] | None:
+        for entry in self.entries.live():
+            parts = self.rows[entry.seq].parts
+            for position, part in enumerate(parts):
+                if part.id == id and scope.covers(entry.namespace):
+                    return entry, position
+        return None
+
     def now_ns(self) -> int:
         return NOW_NS
 
