@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from engine.config import Config
 from engine.fusion import (
     ROUNDING,
     Floats,
+    Ints,
     Longs,
     Mask,
     best_by_engram,
@@ -45,16 +47,66 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
-    """The best engrams, and how many there were before the limit.
+class Evidence:
+    """The best parts of some engrams, best first: int32 and float64[engrams, most].
 
-    `evidence` gives the best parts of some of them by engram number; it is asked for those that are
-    shown only.
+    A position of -1 is none.
     """
 
-    ranked: tuple[Ranked, ...]
+    positions: Ints
+    scores: Floats
+
+    def of(self, at: int) -> Parts:
+        """Those of the engram in row `at`."""
+        pairs = zip(self.positions[at].tolist(), self.scores[at].tolist(), strict=True)
+        return tuple(pair for pair in pairs if pair[0] >= 0)
+
+
+def no_evidence(numbers: Longs) -> Evidence:
+    """For engrams that were found as wholes."""
+    nothing = np.zeros((len(numbers), 0))
+    return Evidence(nothing.astype(np.int32), nothing)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The best engrams in order, one element of each array an engram; `total` is before the limit.
+
+    `evidence_of` gives the best parts of some engrams by their numbers. Arrays rather than objects,
+    because a result set keeps a thousand of which ten are looked at.
+    """
+
+    columns: Columns
+    numbers: Longs
+    scores: Floats
+    named: Mask
     total: int
-    evidence: Callable[[Sequence[Entry]], Mapping[int, Parts]] = field(default=lambda _: {})
+    channels: Mapping[str, Longs] = field(default_factory=dict)  # ranks from 1; 0: not in it
+    factors: Mapping[str, Floats] = field(default_factory=dict)
+    evidence_of: Callable[[Longs], Evidence] = no_evidence
+
+    @cached_property
+    def ranked(self) -> tuple[Ranked, ...]:
+        """The engrams as values."""
+        channels = {name: ranks.tolist() for name, ranks in self.channels.items()}
+        factors = {name: by.tolist() for name, by in self.factors.items()}
+        return tuple(
+            Ranked(
+                self.columns.entry(no),
+                score,
+                {name: ranks[at] for name, ranks in channels.items() if ranks[at]},
+                {name: by[at] for name, by in factors.items()},
+                named,
+            )
+            for at, (no, score, named) in enumerate(
+                zip(self.numbers.tolist(), self.scores.tolist(), self.named.tolist(), strict=True)
+            )
+        )
+
+    def evidence(self, entries: Sequence[Entry]) -> Mapping[int, Parts]:
+        """The best parts of some engrams by number; it is asked for those that are shown only."""
+        found = self.evidence_of(np.array([entry.no for entry in entries], np.int64))
+        return {entry.no: found.of(at) for at, entry in enumerate(entries)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +152,6 @@ def rank(
     floor = rules.config.vector_floor if found.lexical is not None else 0.0
     close = _close(cosine, allowed, floor, rules.k)
     candidates = _numbers(((lexical > 0.0) | close | (exact > 0.0)) & allowed)
-    if not len(candidates):
-        return Ranking((), 0)
     by_channel = {
         name: values
         for name, values in (("lexical", lexical), ("vector", cosine), ("exact", exact))
@@ -128,28 +178,15 @@ def rank(
     liked[[no for no in favourites if no < engrams]] = rules.config.favourite_factor
     score = np.round(fused * age * liked, ROUNDING)
     ordered = _ordered(columns, candidates, score, named, limit)
-    in_channel = {
-        name: ranks(values, np.array(ordered, dtype=np.int64)).tolist()
-        for name, values in by_channel.items()
-    }
-    ranked = tuple(
-        Ranked(
-            columns.entry(no),
-            float(score[no]),
-            {name: held[at] for name, held in in_channel.items() if held[at]},
-            {
-                "fused": float(fused[no]),
-                "recency": float(age[no]),
-                "favourite": float(liked[no]),
-            },
-            bool(named[no]),
-        )
-        for at, no in enumerate(ordered)
-    )
     return Ranking(
-        ranked,
+        columns,
+        ordered,
+        score[ordered],
+        named[ordered],
         len(candidates),
-        lambda entries: _evidence(found, base, [entry.no for entry in entries], rules.evidence),
+        {name: ranks(values, ordered) for name, values in by_channel.items()},
+        {"fused": fused[ordered], "recency": age[ordered], "favourite": liked[ordered]},
+        lambda numbers: _evidence(found, base, numbers, rules.evidence),
     )
 
 
@@ -157,8 +194,9 @@ def browse(columns: Columns, allowed: Mask, limit: int) -> Ranking:
     """Without a question: the newest first, without scores."""
     candidates = _numbers(fitted(allowed, len(columns)))
     nothing = np.zeros(len(columns), dtype=np.float64)
-    ordered = _ordered(columns, candidates, nothing, nothing > 0.0, limit)
-    return Ranking(tuple(Ranked(columns.entry(no), 0.0) for no in ordered), len(candidates))
+    unnamed = nothing > 0.0
+    ordered = _ordered(columns, candidates, nothing, unnamed, limit)
+    return Ranking(columns, ordered, nothing[ordered], unnamed[ordered], len(candidates))
 
 
 def _bases(found: Retrieved, weights: Mapping[str, float]) -> Floats:
@@ -189,61 +227,64 @@ def _close(cosine: Floats, allowed: Mask, floor: float, k: int | None) -> Mask:
     return close
 
 
-def _ordered(
-    columns: Columns, candidates: Longs, score: Floats, named: Mask, limit: int
-) -> list[int]:
+def _ordered(columns: Columns, candidates: Longs, score: Floats, named: Mask, limit: int) -> Longs:
     """The best `limit` candidates: named first, then score, the newer, the smaller id."""
-    if len(candidates) > limit:
-        first = candidates[named[candidates]]
-        rest = candidates[~named[candidates]]
-        updated = columns.updated_ns[rest]
-        order = np.lexsort((-updated, -score[rest]))
-        cut = order[: limit + 1]
-        if len(order) > limit:
-            # Keep all that tie with the last one: ids decide among them.
-            last = order[limit - 1]
-            tied = (score[rest] == score[rest[last]]) & (updated == updated[last])
-            cut = np.union1d(order[:limit], np.flatnonzero(tied))
-        candidates = np.concatenate([first, rest[cut]])
-    updated_ns = columns.updated_ns
-
-    def place(no: int) -> tuple[bool, float, int, str]:
-        return not named[no], -score[no], -int(updated_ns[no]), columns.entry(no).id
-
-    numbers: list[int] = candidates.tolist()
-    numbers.sort(key=place)
-    return numbers[:limit]
+    is_named = named[candidates]
+    first, rest = candidates[is_named], candidates[~is_named]
+    if 0 < limit < len(rest):
+        # All that tie with the last one stay: age and id decide among them.
+        least = np.partition(score[rest], len(rest) - limit)[len(rest) - limit]
+        rest = rest[score[rest] >= least]
+    kept = np.concatenate([first, rest])
+    keys = (~named[kept], -score[kept], -fitted(columns.updated_ns, len(score))[kept])
+    order = np.lexsort(keys[::-1])
+    kept, keys = kept[order], tuple(key[order] for key in keys)
+    equal = np.ones(max(len(kept) - 1, 0), dtype=bool)
+    for key in keys:
+        equal &= key[1:] == key[:-1]
+    for start, end in _runs(equal):
+        if start >= limit:
+            break
+        kept[start:end] = sorted(kept[start:end].tolist(), key=lambda no: columns.entry(no).id)
+    return kept[:limit]
 
 
-def _evidence(found: Retrieved, base: Floats, engrams: list[int], most: int) -> dict[int, Parts]:
+def _runs(equal: Mask) -> list[tuple[int, int]]:
+    """(start, end) of the runs of elements that each equal the next one."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], equal, [False]]).astype(np.int8)))
+    return [(start, end + 1) for start, end in edges.reshape(-1, 2).tolist()]
+
+
+def _evidence(found: Retrieved, base: Floats, numbers: Longs, most: int) -> Evidence:
     """The best parts of some engrams.
 
     The head says what title, summary and properties of the item say already: it is evidence only
     where the question's words stand in no other part.
     """
-    wanted = np.zeros(found.engrams, dtype=bool)
-    wanted[engrams] = True
-    documents = np.flatnonzero(found.counted & wanted[found.owners])
-    lexical = found.lexical if found.lexical is not None else np.zeros(len(base))
-    rows = zip(
-        found.owners[documents].tolist(),
-        found.positions[documents].tolist(),
-        np.round(base[documents], ROUNDING).tolist(),
-        (lexical[documents] > 0.0).tolist(),
-        strict=True,
+    row_of = np.full(found.engrams, -1, dtype=np.int64)  # engram -> row of the answer
+    row_of[numbers] = np.arange(len(numbers))
+    documents = np.flatnonzero(found.counted & (row_of >= 0)[found.owners])
+    rows, positions = row_of[found.owners[documents]], found.positions[documents]
+    scores = np.round(base[documents], ROUNDING)
+    matched = np.zeros(len(documents), dtype=bool)
+    if found.lexical is not None:
+        matched = found.lexical[documents] > 0.0
+    body = positions > 0
+
+    def having(which: Mask) -> Mask:
+        return np.bincount(rows[which], minlength=len(numbers)) > 0
+
+    headless = having(body) & (having(body & matched) | ~having(~body & matched))
+    kept = np.flatnonzero((scores > 0.0) & (body | ~headless[rows]))
+    kept = kept[np.lexsort((positions[kept], -scores[kept], rows[kept]))]
+    counts = np.bincount(rows[kept], minlength=len(numbers))
+    place = np.arange(len(kept)) - np.repeat(np.cumsum(counts) - counts, counts)
+    kept, place = kept[place < most], place[place < most]
+    evidence = Evidence(
+        np.full((len(numbers), most), -1, np.int32), np.zeros((len(numbers), most), np.float64)
     )
-    by_engram: dict[int, list[tuple[int, float, bool]]] = {}
-    for owner, position, score, matched in rows:
-        by_engram.setdefault(owner, []).append((position, score, matched))
-    evidence: dict[int, Parts] = {}
-    for owner, own in by_engram.items():
-        body = [part for part in own if part[0] > 0]
-        head = [part for part in own if part[0] == 0]
-        if body and (any(part[2] for part in body) or not any(part[2] for part in head)):
-            head = []
-        found_in = [part for part in (*head, *body) if part[1] > 0.0]
-        best = sorted(found_in, key=lambda part: (-part[1], part[0]))[:most]
-        evidence[owner] = tuple((position, score) for position, score, _ in best)
+    evidence.positions[rows[kept], place] = positions[kept]
+    evidence.scores[rows[kept], place] = scores[kept]
     return evidence
 
 
