@@ -138,7 +138,7 @@ class Commits:
         if file.plain is not None:
             os.ftruncate(file.plain, len(snapshot.data))
             os.pwrite(file.plain, snapshot.data, 0)
-            set_attributes(file.plain, handle.kept_mode, handle.kept_mtime_ns)
+            set_attributes(file.plain, handle.kept_mode, handle.mtime_ns)
         elif snapshot.data:
             self._refusals.late_write(file.address, snapshot.data)
         handle.committed(snapshot, None)

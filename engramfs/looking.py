@@ -101,7 +101,7 @@ class Looking:
         if isinstance(address, EngramFile):
             return self.engram(address, caller)
         if isinstance(address, Plain):
-            return self._plain(address)
+            return self._plain(address, caller)
         if isinstance(address, KindDirectory):
             return self.kind_directory(address)
         if isinstance(address, Root):
@@ -203,7 +203,7 @@ class Looking:
         if file is None:
             return held.fixed if isinstance(held, Pinned) else None
         if file.plain is not None:
-            return shape.of_plain(os.fstat(file.plain))
+            return self._left(os.fstat(file.plain), held if held.shows(None) else None)
         if file.gone:
             return self.handle(held, file.last)._replace(nlink=0)
         entry = self._ground.entry(file.place)
@@ -239,7 +239,7 @@ class Looking:
     def alias(self, alias: Alias, caller: Caller) -> Attributes:
         """A file that is gone from its path but still open somewhere."""
         if alias.descriptor is not None:
-            return shape.of_plain(os.fstat(alias.descriptor))._replace(nlink=0)
+            return self._plain_file(os.fstat(alias.descriptor), caller)._replace(nlink=0)
         file = alias.file
         if file is None:
             return alias.fixed
@@ -251,7 +251,20 @@ class Looking:
         own = file.own(caller, file.last)
         return alias.fixed if own is None else self.handle(own, file.last)._replace(nlink=0)
 
-    def _plain(self, address: Plain) -> Attributes:
+    def _plain_file(self, found: os.stat_result, caller: Caller) -> Attributes:
+        """A plain file. An engram that was renamed to it may be open still: its process sees what
+        it reads there, or has written."""
+        file = self._ground.files.left_as(found.st_ino)
+        return self._left(found, None if file is None else file.own(caller, None))
+
+    def _left(self, found: os.stat_result, own: Pinned | Staged | None) -> Attributes:
+        there = shape.of_plain(found)
+        if own is None:
+            return there
+        mine = self.handle(own, None)
+        return there._replace(size=mine.size, mtime_ns=mine.mtime_ns, ctime_ns=mine.ctime_ns)
+
+    def _plain(self, address: Plain, caller: Caller) -> Attributes:
         parts = address.parts
         if parts[-1].startswith(HIDDEN):
             alias = self._aliases.find(parts)
@@ -262,7 +275,7 @@ class Looking:
             raise not_there()
         if self._aliases.hides and self._aliases.hidden(address):
             raise not_there()
-        return shape.of_plain(self._ground.overlay.stat(parts))
+        return self._plain_file(self._ground.overlay.stat(parts), caller)
 
     def kind_directory(self, address: KindDirectory) -> Attributes:
         """Its mtime moves with its entries, the plain files among them included."""

@@ -61,3 +61,29 @@ def test_a_writer_writes_the_engram_after_its_file_left_and_came_back(rig: Rig) 
     rig.close(handle)
     assert rig.body("/note/b.md") == b"what is new\n"
     assert rig.ls("/note") == ["b.md"]
+
+
+def test_a_reader_of_an_older_version_sees_that_where_its_file_left_to(rig: Rig) -> None:
+    rig.save("/note/a.md", b"as it was\n")
+    handle = rig.open("/note/a.md")
+    was = rig.tree.read(handle, 100, 0)
+    rig.append("/note/a.md", b"and more\n", OTHER)
+    rig.rename("/note/a.md", "/note/a.md~")
+    assert rig.stat("/note/a.md~").size == len(was)
+    assert rig.stat("/note/a.md~", OTHER).size > len(was)
+    rig.close(handle)
+    assert rig.stat("/note/a.md~").size > len(was)
+
+
+def test_a_writer_sees_what_it_has_written_where_its_file_left_to(rig: Rig) -> None:
+    rig.save("/note/a.md", b"as it was\n")
+    handle = rig.open("/note/a.md", os.O_WRONLY | os.O_TRUNC)
+    rig.rename("/note/a.md", "/note/a.md~")
+    rig.write(handle, b"new\n")
+    before = rig.stat("/note/a.md~")
+    assert before.size == 4
+    assert rig.stat("/note/a.md~", OTHER).size != 4
+    rig.close(handle)
+    after = rig.stat("/note/a.md~")
+    assert (after.size, after.inode) == (before.size, before.inode)
+    assert after.mtime_ns == before.mtime_ns
