@@ -47,6 +47,20 @@ class Asking:
                 channels=channels, scope_ids=scope_ids, shown=shown, seconds=seconds,
             )  # fmt: skip
 
+    def find_exact(
+        self,
+        scope: Scope,
+        text: str,
+        filters: Filters | None = None,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        scope_ids: Iterable[str] | None = None,
+        shown: bool = True,
+    ) -> Page:
+        """One page of engrams by id, title or spelling; Invalid for an empty text."""
+        raise Unsupported("find_exact is not in this release yet")
+
     def find_objects(
         self,
         scope: Scope,

@@ -111,7 +111,10 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How to rank. `weights` multiply the config's; `k` bounds what vectors alone bring in."""
+    """How to rank. `weights` multiply the config's; `k` bounds what vectors alone bring in.
+
+    With the fusion `raw` one channel's scores stand as they are: BM25, or the cosine.
+    """
 
     config: Config
     fusion: str = "score"
@@ -176,6 +179,8 @@ def rank(
     )
     liked = np.ones(engrams, dtype=np.float64)
     liked[[no for no in favourites if no < engrams]] = rules.config.favourite_factor
+    if rules.fusion == "raw":
+        fused, age, liked = lexical + cosine, np.ones(engrams), np.ones(engrams)
     score = np.round(fused * age * liked, ROUNDING)
     ordered = _ordered(columns, candidates, score, named, limit)
     return Ranking(
