@@ -57,6 +57,7 @@ class Entries:
         self._copies: dict[int, tuple[Copied, ...]] = {}
         self._absorbed: dict[str, int] = {}
         self._awaiting: dict[int, tuple[int, int]] = {}
+        self._followers: list[dict[int, None]] = []
 
     # -- reading -----------------------------------------------------------
     def at(self, place: Place) -> Entry | None:
@@ -94,6 +95,16 @@ class Entries:
     def all(self) -> list[Entry]:
         """Present states of all engrams, deleted ones too, blanks not."""
         return list(self._by_no.values())
+
+    def follow(self) -> dict[int, None]:
+        """The numbers of all engrams; from now on each that changes is put into it, by `swap`.
+
+        Whoever follows takes them out, so that it never looks through the whole table again.
+        """
+        changed: dict[int, None] = {}
+        self._followers.append(changed)
+        changed.update(dict.fromkeys(list(self._by_no)))
+        return changed
 
     def live(self) -> list[Entry]:
         """All live engrams."""
@@ -172,6 +183,8 @@ class Entries:
         for new in news:
             self._by_no[new.no] = new
             self._by_id[new.id] = new.no
+            for changed in self._followers:  # after the table: who takes it out reads the new state
+                changed[new.no] = None
         kept = {new.inode for new in news if new.deleted_ns is None}
         for new in news:
             if new.deleted_ns is None:
@@ -241,6 +254,8 @@ class Entries:
     def erase(self, no: int) -> None:
         """Nothing is left of a deleted engram in the store."""
         entry = self._by_no.pop(no, None)
+        for changed in self._followers:
+            changed[no] = None
         if entry is not None and self._by_id.get(entry.id) == no:
             del self._by_id[entry.id]
         for place in [place for place, former in self._former.items() if former.no == no]:

@@ -21,7 +21,7 @@ from engine.succession import settle_due
 from engine.worker import Background
 
 _T = TypeVar("_T")
-_BULK = 500  # documents of one call from which the extension's own index is built at once
+_BULK = 500  # documents of one call from which it counts as an import
 _HOUR = 3_600.0
 _MISSES_NS = 180 * 86_400 * 1_000_000_000
 
@@ -66,9 +66,12 @@ class Upkeep:
         self.state.store.close()
 
     def after(self, result: _T, many: int = 1) -> _T:
-        """A commit was made; many documents at once are indexed by the extension."""
+        """A commit was made; an import is indexed by the extension each time it has doubled.
+
+        A build reads the terms of the whole store: one after every batch would cost the square.
+        """
         self.background.committed()
-        if many >= _BULK:
+        if many >= _BULK and self.fulltext.outgrown(self.state.index):
             self.fulltext.bulk(self.state.index)
         return result
 

@@ -84,6 +84,10 @@ class Fulltext:
         share = config.fold_tail_share * (index.documents - index.tail_documents)
         return index.tail_documents >= max(config.fold_tail_parts, share)
 
+    def outgrown(self, index: Index) -> bool:
+        """More documents are unfolded than folded."""
+        return 2 * index.tail_documents > index.documents
+
     # -- inside ---------------------------------------------------------------------
     def _replace(self, index: Index, fill: Fill) -> bool:
         with self._folding:
