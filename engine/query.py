@@ -31,7 +31,8 @@ class Query:
     `groups` are scored; the words of `phrases` and `titles` are among them. Each of `phrases` must
     stand in the text and each of `titles` in the title; none of `excluded` may stand in the text
     and none of `excluded_titles` in the title. A single word is a phrase too, because one word can
-    be several terms (foo.bar, or a run of ideographs). `holds` tests one.
+    be several terms (foo.bar, or a run of ideographs). `holds` tests one. `free` are the words
+    outside quotes and operators, each in its folded spelling before it is stemmed, and its group.
     """
 
     groups: tuple[Group, ...] = ()
@@ -39,6 +40,7 @@ class Query:
     excluded: tuple[Phrase, ...] = ()
     titles: tuple[Phrase, ...] = ()
     excluded_titles: tuple[Phrase, ...] = ()
+    free: tuple[tuple[str, Group], ...] = ()
 
 
 def query_terms(question: str, langs: Sequence[str]) -> tuple[Group, ...]:
@@ -77,6 +79,7 @@ def parse_query(question: str, langs: Sequence[str]) -> Query:
         excluded=tuple(found["-text"]),
         titles=tuple(found["title"]),
         excluded_titles=tuple(found["-title"]),
+        free=_spelled(telling, langs),
     )
 
 
@@ -95,12 +98,17 @@ def _telling(words: list[str], langs: Sequence[str], others: bool = False) -> li
 
 
 def _groups(words: Iterable[str], langs: Sequence[str]) -> tuple[Group, ...]:
-    languages = _languages(langs)
-    groups: dict[Group, None] = {}
+    return tuple(dict.fromkeys(group for _, group in _spelled(words, langs)))
+
+
+def _spelled(words: Iterable[str], langs: Sequence[str]) -> tuple[tuple[str, Group], ...]:
+    """The distinct pieces of words, unstemmed, each with its term in every language."""
+    spelled: dict[tuple[str, Group], None] = {}
     for word in words:
-        for alternatives in zip(*(terms_of(lang)[word] for lang in languages), strict=True):
-            groups[tuple(dict.fromkeys(alternatives))] = None
-    return tuple(groups)
+        forms = (terms_of(lang)[word] for lang in ("", *_languages(langs)))
+        for plain, *alternatives in zip(*forms, strict=True):
+            spelled[plain, tuple(dict.fromkeys(alternatives))] = None
+    return tuple(spelled)
 
 
 def _phrase(words: list[str], langs: Sequence[str]) -> Phrase:
