@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from engine.errors import NotFound, Unsupported
+from engine.errors import Unsupported
 from engine.model import Entry
 from engine.namespace import Scope
 from engine.reading import Reading
@@ -86,8 +86,16 @@ class Asking:
         *,
         shown: bool = True,
     ) -> Page:
-        """The hits of a result set from `offset` on; NotFound when it is gone: search again."""
-        raise NotFound(f"there is no result set {set_id}", "search again")
+        """The hits of a result set from `offset` on, as they are now.
+
+        NotFound when it is gone, after the config's `result_set_seconds`, or when it was made in
+        another scope: search again.
+        """
+        from engine.paging import next_page, window
+
+        with self._upkeep.reading():
+            asked = window(self.reading.config, limit, offset, shown)
+            return next_page(self.reading, scope, set_id, asked)
 
     def recall(
         self,

@@ -11,9 +11,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.columns import Columns
 from engine.config import Config
@@ -25,6 +25,8 @@ from engine.naming_in_text import named, titles_contained
 from engine.query import Group, query_terms
 from engine.reader import QueryEmbedder, Reader
 from engine.snapshot import Snapshot
+
+T = TypeVar("T")
 
 CONTAINED = 1  # the question contains the title
 NAMED = 2  # the question is the engram's id, path, slug, title or alias, or holds one of them
@@ -190,25 +192,22 @@ def _cut(embedder: QueryEmbedder, question: str, notes: _Notes) -> str:
     return text[:low]
 
 
-def within(
-    seconds: float | None, work: Callable[[], NDArray[np.float32]]
-) -> NDArray[np.float32] | None:
+def within(seconds: float | None, work: Callable[[], T]) -> T | None:
     """The result of `work`, or None when it takes longer; it then ends on its own, unheard."""
     if seconds is None:
         return work()
-    outcome: list[NDArray[np.float32] | BaseException] = []
+    done: list[T] = []
+    failed: list[BaseException] = []
 
     def run() -> None:
         try:
-            outcome.append(work())
+            done.append(work())
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            outcome.append(error)
+            failed.append(error)
 
-    thread = threading.Thread(target=run, name="embed question", daemon=True)
+    thread = threading.Thread(target=run, name="within", daemon=True)
     thread.start()
     thread.join(seconds)
-    if not outcome:
-        return None
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]
+    if failed:
+        raise failed[0]
+    return done[0] if done else None

@@ -31,7 +31,12 @@ class Config:
     # Paging and evidence
     evidence_parts: int = 3
     default_limit: int = 10
-    max_limit: int = 50
+    max_limit: int = 50  # at the surfaces
+    max_limit_api: int = 100  # of a host's call; recall@100 is what benchmarks ask for
+    result_set_hits: int = 1_000  # who reads so far searches again: 80 KB a set …
+    result_sets: int = 256  # … and 20 MB all of them
+    result_set_seconds: float = 900.0  # a reader comes back within a quarter of an hour
+    rerank_candidates: int = 100  # all that one page can show; about a second's work
     snippet_characters: int = 240
 
     # Recall
@@ -90,6 +95,11 @@ class Config:
 
     # Limits
     document_bytes: int = 32 * 1024 * 1024
+    # A host's parts of one engram, all together. Each save of its file stores them again with its
+    # version, and cuts and analyses them anew (about 1 s a megabyte).
+    host_parts: int = 10_000
+    host_parts_bytes: int = 8 * 1024 * 1024
+    host_heading_bytes: int = 1024  # of a heading path: it is part of every piece's terms
     front_matter_bytes: int = 1024 * 1024
     front_matter_depth: int = 64
     front_matter_aliases: int = 100  # values that aliases stand for, all together

@@ -45,6 +45,7 @@ from engine.upkeep import Upkeep
 if TYPE_CHECKING:
     from engine.embed import Embedder
     from engine.errors import Invalid
+    from engine.ports import Reranker, TextHook
 
 
 class Engine(Asking):
@@ -67,17 +68,20 @@ class Engine(Asking):
         clock: Callable[[], int] = time.time_ns,
         new_id: Callable[[], str] = uuid7,
         re_embed: bool = False,
+        reranker: Reranker | None = None,
+        text_hook: TextHook | None = None,
     ) -> Self:
         """Open or make a store: a directory, or ":memory:".
 
         `kinds` is the text of a kinds.yaml to apply; `embed` is "background", "inline" or "off";
         `embedder` None means the bundled model. `clock` gives nanoseconds since the epoch.
-        `re_embed` drops the vectors of another model, which are refused otherwise.
+        `re_embed` drops the vectors of another model, which are refused otherwise. `reranker` and
+        `text_hook` are the host's own (`engine.ports`).
         Raises StoreHeld, StoreCorrupt, SchemaTooNew, StoreFull, Invalid, Unsupported.
         """
         state, fulltext = open_state(
             store, embedder=embedder, embed=embed, config=config or Config(), clock=clock,
-            new_id=new_id, re_embed=re_embed,
+            new_id=new_id, re_embed=re_embed, reranker=reranker, text_hook=text_hook,
         )  # fmt: skip
         upkeep = Upkeep(state, fulltext)
         try:

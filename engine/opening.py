@@ -19,6 +19,7 @@ from engine.identity import heir
 from engine.index import Index
 from engine.languages import count_languages
 from engine.naming import Names
+from engine.ports import Reranker, TextHook
 from engine.properties import PropertyIndex
 from engine.refusals import Refusals
 from engine.sources import Sources
@@ -45,6 +46,8 @@ def open_state(
     clock: Callable[[], int],
     new_id: Callable[[], str],
     re_embed: bool = False,
+    reranker: Reranker | None = None,
+    text_hook: TextHook | None = None,
 ) -> tuple[State, Fulltext]:
     """The state of an opened store; `re_embed` drops the vectors of another model.
 
@@ -60,13 +63,15 @@ def open_state(
     try:
         if embed != "off" and embedder is not None:
             _agree_on_model(store, embedder, embed, re_embed)
-        return _filled(store, embedder, embed, config, clock, new_id)
+        state, fulltext = _filled(store, embedder, embed, config, clock, new_id)
     except BaseException:
         store.close()
         raise
     finally:
         if collects:
             gc.enable()
+    state.reranker, state.text_hook = reranker, text_hook
+    return state, fulltext
 
 
 def _agree_on_model(store: Store, embedder: Embedder, embed: str, re_embed: bool) -> None:

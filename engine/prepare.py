@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from engine.catalogue import Catalogue, Kind
 from engine.config import Config
 from engine.document import Document, parse, with_id, with_place
-from engine.errors import Invalid
+from engine.errors import EmbedderFailed, Invalid
+from engine.host_parts import NOTHING, Hosted, cut_host
 from engine.languages import DEFAULT_LANG
 from engine.links import find_links
 from engine.model import Link, Part, PropertyValue
 from engine.parts import cut, head_text
+from engine.ports import TextHook
 from engine.store.versions import NO_HASH, StoredPart, join_terms, pack_documents, stored
 from engine.validation import Head, read_head
 
@@ -34,6 +36,7 @@ class Prepared:
     links: tuple[Link, ...]
     lengths: tuple[int, ...]
     hashes: tuple[bytes, ...]
+    host_sha256: str = ""  # of the host's parts among them, as it was stored with these
 
     @property
     def documents(self) -> bytes:
@@ -64,6 +67,7 @@ class Bench:
     config: Config
     count_tokens: Callable[[str], int] | None
     lang: str = DEFAULT_LANG  # of engrams that name none and whose kind names none
+    text_hook: TextHook | None = None  # the host's
 
 
 def text_hash(text: str) -> bytes:
@@ -99,8 +103,42 @@ def unjudged(
         return replace(head, properties=properties, embed=known.embed)
 
 
-def prepare(document: Document, head: Head, id: str, bench: Bench) -> Prepared:
-    """Everything derived from a judged document for the engram `id`.
+def hooked(parts: tuple[Part, ...], head: Head, bench: Bench) -> tuple[Part, ...]:
+    """The parts with the text to embed that the host's hook makes of theirs.
+
+    Raises EmbedderFailed when the hook does not give a text.
+    """
+    if bench.text_hook is None:
+        return parts
+    return tuple(
+        replace(part, embed_text=_rewritten(bench.text_hook, head, part))
+        if part.embed_text
+        else part
+        for part in parts
+    )
+
+
+def _rewritten(hook: TextHook, head: Head, part: Part) -> str:
+    where = f"part {part.position} of {head.kind}/{head.slug}"
+    try:
+        text = hook(head, part)
+    except Exception as error:
+        raise EmbedderFailed(
+            f"the text hook failed on {where}: {type(error).__name__}: {error}",
+            "it is the host program's; nothing was stored",
+        ) from error
+    if not isinstance(text, str):
+        raise EmbedderFailed(
+            f"the text hook gave {type(text).__name__} for {where}, not a text",
+            "it is the host program's; nothing was stored",
+        )
+    return text
+
+
+def prepare(
+    document: Document, head: Head, id: str, bench: Bench, hosted: Hosted = NOTHING
+) -> Prepared:
+    """Everything derived from a judged document, and its host's parts, for the engram `id`.
 
     An id in the bytes that is another one's is edited in place: a copy shows its own from now on.
     """
@@ -130,6 +168,15 @@ def prepare(document: Document, head: Head, id: str, bench: Bench) -> Prepared:
         max_tokens=bench.config.part_tokens,
         count_tokens=bench.count_tokens,
     )
+    parts += cut_host(
+        hosted.parts,
+        text,
+        id,
+        first=len(parts),
+        max_tokens=bench.config.part_tokens,
+        count_tokens=bench.count_tokens,
+    )
+    parts = hooked(parts, head, bench)
     return Prepared(
         id=id,
         source=document.source,
@@ -139,4 +186,5 @@ def prepare(document: Document, head: Head, id: str, bench: Bench) -> Prepared:
         links=tuple(find_links(head, kind, document)),
         lengths=tuple(len(part.terms) for part in parts),
         hashes=tuple(text_hash(part.embed_text) for part in parts),
+        host_sha256=hosted.sha256,
     )

@@ -8,7 +8,7 @@ question names stands first. Ties: score, then the newer, then the id.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,10 +16,10 @@ import numpy as np
 from engine.channels import CONTAINED, NAMED, Retrieved
 from engine.columns import Columns
 from engine.config import Config
+from engine.evidence import Evidence, Parts, no_evidence
 from engine.fusion import (
     ROUNDING,
     Floats,
-    Ints,
     Longs,
     Mask,
     best_by_engram,
@@ -32,8 +32,6 @@ from engine.fusion import (
 )
 from engine.model import Entry
 
-Parts = tuple[tuple[int, float], ...]  # (position, base) of an engram's evidence, best first
-
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
@@ -44,28 +42,6 @@ class Ranked:
     channels: Mapping[str, int] = field(default_factory=dict)  # rank in each, from 1
     factors: Mapping[str, float] = field(default_factory=dict)
     named: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """The best parts of some engrams, best first: int32 and float64[engrams, most].
-
-    A position of -1 is none.
-    """
-
-    positions: Ints
-    scores: Floats
-
-    def of(self, at: int) -> Parts:
-        """Those of the engram in row `at`."""
-        pairs = zip(self.positions[at].tolist(), self.scores[at].tolist(), strict=True)
-        return tuple(pair for pair in pairs if pair[0] >= 0)
-
-
-def no_evidence(numbers: Longs) -> Evidence:
-    """For engrams that were found as wholes."""
-    nothing = np.zeros((len(numbers), 0))
-    return Evidence(nothing.astype(np.int32), nothing)
 
 
 @dataclass(frozen=True)
@@ -84,6 +60,17 @@ class Ranking:
     channels: Mapping[str, Longs] = field(default_factory=dict)  # ranks from 1; 0: not in it
     factors: Mapping[str, Floats] = field(default_factory=dict)
     evidence_of: Callable[[Longs], Evidence] = no_evidence
+
+    def taken(self, rows: Longs) -> Ranking:
+        """The engrams in these rows, in this order."""
+        return replace(
+            self,
+            numbers=self.numbers[rows],
+            scores=self.scores[rows],
+            named=self.named[rows],
+            channels={name: ranks[rows] for name, ranks in self.channels.items()},
+            factors={name: by[rows] for name, by in self.factors.items()},
+        )
 
     @cached_property
     def ranked(self) -> tuple[Ranked, ...]:

@@ -21,7 +21,9 @@ from engine.index import Index
 from engine.model import Entry, PropertyValue, Span
 from engine.namespace import Scope
 from engine.naming import Names
+from engine.ports import Reranker
 from engine.properties import PropertyIndex
+from engine.result_sets import ResultSets
 
 
 class PlacedPart(Protocol):
@@ -102,6 +104,16 @@ class Reader(Protocol):
     @property
     def embedder(self) -> QueryEmbedder | None:
         """None: embedding is switched off, and existing vectors are not used."""
+        ...
+
+    @property
+    def results(self) -> ResultSets:
+        """The result sets that are kept."""
+        ...
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """The host's, if it has one."""
         ...
 
     def languages(self) -> Sequence[str]:

@@ -16,8 +16,10 @@ from engine.model import Entry
 from engine.namespace import Scope
 from engine.naming import Names
 from engine.part_ids import find_part
+from engine.ports import Reranker
 from engine.properties import PropertyIndex
 from engine.reader import QueryEmbedder, Row
+from engine.result_sets import ResultSets
 from engine.state import State
 from engine.store import refusals, versions
 from engine.store.extensions import Cursor
@@ -32,6 +34,7 @@ class Reading:
         self._state = state
         self._wait = wait  # until the background has embedded everything, or so many seconds
         self.columns = ColumnCache(state.entries)
+        self.results = ResultSets(state.config, state.clock)
 
     @property
     def config(self) -> Config:
@@ -67,6 +70,11 @@ class Reading:
     def embedder(self) -> QueryEmbedder | None:
         """None: embedding is off."""
         return self._state.embedder if self._state.embed != "off" else None
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """The host's, if it has one."""
+        return self._state.reranker
 
     def languages(self) -> Sequence[str]:
         """Languages of live engrams, most frequent first; the store's own if there is none."""

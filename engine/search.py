@@ -11,19 +11,19 @@ for an empty question.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from engine.channels import retrieve
 from engine.errors import Invalid, Problem
 from engine.filters import Filters
 from engine.masks import chosen, favourites, masks
-from engine.model import Hit, Page
+from engine.model import Page
 from engine.namespace import Scope
 from engine.operators import meeting, plain_text
-from engine.passages import passages_of, shift, snippet
+from engine.paging import first_page, to_rank, window
 from engine.query import parse_query
-from engine.ranking import Parts, Ranked, Rules, rank
-from engine.reader import Reader, Row
+from engine.ranking import Rules, rank
+from engine.reader import Reader
+from engine.reranking import reranked
 from engine.text import tokens
 
 CHANNELS = ("lexical", "vector", "exact")
@@ -46,14 +46,13 @@ def search(
 ) -> Page:
     """The hits from `offset` on, each with up to three passages as snippets of 240 characters.
 
-    `limit` is not checked against the config's: a host may ask for more. `shown` says whether
-    files are shown with their id line (spans move with it); `seconds` is what the vector channel
-    may take. `scope_ids`: only these engrams may be hits.
+    `scope_ids`: only these engrams may be hits. `shown` says whether files are shown with their id
+    line (spans move with it); `seconds` is what the vector channel and a host's reranker may take.
     """
     if not question.strip():
         raise Invalid(Problem("the question is empty", key="q", hint="search with q=…"))
     config = reader.config
-    limit = config.default_limit if limit is None else limit
+    asked = window(config, limit, offset, shown)
     columns = reader.columns.now()
     only = chosen(reader.entries, scope_ids)
     mask = masks(columns, reader.properties, scope, filters or Filters(), only)
@@ -65,36 +64,12 @@ def search(
     )  # fmt: skip
     allowed = meeting(reader, columns, mask.allowed, query)
     rules = Rules(config, fusion, now_ns=reader.now_ns(), evidence=config.evidence_parts)
-    ranking = rank(columns, found, allowed, favourites(reader.properties), rules, offset + limit)
-    page = ranking.ranked[offset : offset + limit]
-    entries = [ranked.entry for ranked in page]
-    rows, evidence = reader.hydrate(entries), ranking.evidence(entries)
-    words = tokens(plain)[:SNIPPET_WORDS]
-    hits = tuple(
-        _hit(
-            ranked, rows[ranked.entry.no], evidence.get(ranked.entry.no, ()), words,
-            config.snippet_characters, shown,
-        )
-        for ranked in page
-        if ranked.entry.no in rows
-    )  # fmt: skip
+    liked = favourites(reader.properties)
+    ranking = rank(columns, found, allowed, liked, rules, to_rank(config, asked))
     if not ranking.total:
         reader.missed(scope, question)
-    return Page(hits, ranking.total, offset, found.degraded, found.warnings)
-
-
-def _hit(ranked: Ranked, row: Row, parts: Parts, words: list[str], most: int, shown: bool) -> Hit:
-    moved = shift(ranked.entry, row.source or b"", shown=shown)
-    evidence = tuple(
-        replace(passage, text=snippet(passage.text, words, most))
-        for passage in passages_of(row, parts, moved)
-    )
-    return Hit(
-        ranked.entry,
-        ranked.score,
-        ranked.channels,
-        evidence,
-        row.summary,
-        dict(row.properties),
-        "superseded" if row.properties.get("superseded_by") else "live",
-    )
+    ranking, failed = reranked(reader, scope, plain, ranking, seconds)
+    return first_page(
+        reader, scope, ranking, asked, words=tokens(plain)[:SNIPPET_WORDS],
+        degraded=(*found.degraded, *failed), warnings=found.warnings,
+    )  # fmt: skip

@@ -17,6 +17,7 @@ from engine.languages import Languages
 from engine.model import Change, Entry, Namespace
 from engine.namespace import Scope
 from engine.naming import Names
+from engine.ports import Reranker, TextHook
 from engine.prepare import Bench
 from engine.properties import PropertyIndex
 from engine.refusals import Refusals
@@ -52,6 +53,8 @@ class State:
     languages: Languages
     refusals: Refusals
     sources: Sources
+    reranker: Reranker | None = None  # the host's
+    text_hook: TextHook | None = None  # the host's
     directories: dict[Shelf, Directory] = field(default_factory=dict)
     moved_directories: set[Shelf] = field(default_factory=set)  # mtime not in the store yet
     damaged: dict[int, str] = field(default_factory=dict)  # engrams that cannot be read, and why
@@ -59,7 +62,7 @@ class State:
 
     def bench(self) -> Bench:
         """What a document is prepared with at this moment."""
-        return Bench(self.catalogue, self.config, self.count_tokens)
+        return Bench(self.catalogue, self.config, self.count_tokens, text_hook=self.text_hook)
 
     def find(self, scope: Scope, ref: str) -> Entry:
         """The live engram that an id or `kind/slug` names; NotFound if there is none in scope.

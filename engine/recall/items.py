@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.config import Config
+from engine.evidence import Parts
 from engine.model import Entry, Passage, PropertyValue
 from engine.passages import Shift, body_of, passages_of
-from engine.ranking import Parts, Ranked
+from engine.ranking import Ranked
 from engine.reader import Row
 
 SUMMARY_CHARACTERS = 2_000  # of a summary shown; one that is longer is a body in the wrong place

@@ -18,12 +18,14 @@ from engine.index import NO_HASH, Documents, Index
 from engine.model import Entry, Namespace
 from engine.namespace import Scope
 from engine.naming import Names
+from engine.ports import Reranker
 from engine.prepare import Bench, Prepared, judge, prepare
 from engine.properties import PropertyIndex
 from engine.recall.pack import Pack
 from engine.recall.pairs import parse_pairs
 from engine.recall.recall import recall
 from engine.recall.request import parse_request
+from engine.result_sets import ResultSets
 from engine.store.versions import StoredPart
 from engine.tokens import counter
 
@@ -86,6 +88,9 @@ class Library:
         self.properties = PropertyIndex()
         self.index = Index()
         self.rows: dict[int, Held] = {}
+        self.results = ResultSets(self.config, lambda: self.now)
+        self.reranker: Reranker | None = None
+        self.now = NOW_NS
         self.misses: list[str] = []
         self.waited: list[float] = []
         self._documents = 0
@@ -171,7 +176,7 @@ class Library:
         return None
 
     def now_ns(self) -> int:
-        return NOW_NS
+        return self.now
 
     def counter(self, name: str) -> Callable[[str], int]:
         return counter(name)

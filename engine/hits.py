@@ -1,0 +1,83 @@
+"""Ranked engrams as hits: read from the store as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from engine.entries import is_live
+from engine.evidence import Parts
+from engine.model import Entry, Hit
+from engine.namespace import Scope
+from engine.passages import passages_of, shift, snippet
+from engine.ranking import Ranking
+from engine.reader import Reader, Row
+from engine.result_sets import ResultSet
+
+
+def result_set(scope: Scope, ranking: Ranking, words: Sequence[str] = ()) -> ResultSet:
+    """The engrams of a ranking as a set; `words`, folded, are what snippets stand around."""
+    entry = ranking.columns.entry
+    return ResultSet(
+        scope,
+        ranking.total,
+        ranking.numbers,
+        np.array([entry(no).seq for no in ranking.numbers.tolist()], np.int64),
+        ranking.scores,
+        ranking.channels,
+        ranking.evidence_of(ranking.numbers),
+        tuple(words),
+    )
+
+
+def hits_in(
+    reader: Reader, found: ResultSet, places: Sequence[int], *, most: int | None, shown: bool
+) -> dict[int, Hit]:
+    """The hits at some places of a set, by place; their passages cut to `most` characters.
+
+    What is deleted, has left the scope or cannot be read is left out. A hit that changed since it
+    was found has no evidence: the parts that were found may not be there any more.
+    """
+    present = {at: reader.entries.get(int(found.numbers[at])) for at in places}
+    seen = {
+        at: entry
+        for at, entry in present.items()
+        if entry is not None and is_live(entry) and found.scope.covers(entry.namespace)
+    }
+    rows = reader.hydrate(list(seen.values()))
+    return {
+        at: _hit(
+            entry,
+            float(found.scores[at]),
+            {name: int(ranks[at]) for name, ranks in found.ranks.items() if ranks[at]},
+            rows[entry.no],
+            found.evidence.of(at) if entry.seq == found.seqs[at] else (),
+            found.words,
+            most,
+            shown,
+        )
+        for at, entry in seen.items()
+        if entry.no in rows
+    }
+
+
+def _hit(
+    entry: Entry,
+    score: float,
+    ranks: dict[str, int],
+    row: Row,
+    parts: Parts,
+    words: Sequence[str],
+    most: int | None,
+    shown: bool,
+) -> Hit:
+    moved = shift(entry, row.source or b"", shown=shown)
+    evidence = passages_of(row, parts, moved)
+    if most is not None:
+        evidence = tuple(
+            replace(passage, text=snippet(passage.text, words, most)) for passage in evidence
+        )
+    status = "superseded" if row.properties.get("superseded_by") else "live"
+    return Hit(entry, score, ranks, evidence, row.summary, dict(row.properties), status)
