@@ -72,6 +72,10 @@ class Ranking:
             factors={name: by[rows] for name, by in self.factors.items()},
         )
 
+    def first(self, limit: int) -> Ranking:
+        """The best `limit` engrams."""
+        return self if len(self.numbers) <= limit else self.taken(np.arange(limit))
+
     @cached_property
     def ranked(self) -> tuple[Ranked, ...]:
         """The engrams as values."""

@@ -21,6 +21,11 @@ log = logging.getLogger(__name__)
 RERANKER = "reranker"  # what ranks and `degraded` call it
 
 
+def to_rerank(reader: Reader) -> int:
+    """How many engrams to rank for the reranker; 0 without one."""
+    return reader.config.rerank_candidates if reader.reranker is not None else 0
+
+
 def reranked(
     reader: Reader, scope: Scope, question: str, ranking: Ranking, seconds: float | None = None
 ) -> tuple[Ranking, tuple[Degraded, ...]]:
@@ -33,21 +38,19 @@ def reranked(
     reranker = reader.reranker
     if reranker is None or not len(ranking.numbers):
         return ranking, ()
-    first = np.arange(min(len(ranking.numbers), reader.config.rerank_candidates))
-    found = result_set(scope, ranking.taken(first))
-    candidates = hits_in(reader, found, first.tolist(), most=None, shown=False)
+    found = result_set(scope, ranking.first(to_rerank(reader)))
+    candidates = hits_in(reader, found, range(len(found)), most=None, shown=False)
     hits = tuple(candidates.values())
     try:
-        scores = within(seconds, lambda: reranker.rerank(question, hits))
-        reason = (
-            f"it did not answer within {seconds:g} s" if scores is None else _unfit(scores, hits)
-        )
+        answer = within(seconds, lambda: (reranker.rerank(question, hits),))
+        scores = None if answer is None else [float(score) for score in answer[0]]
+        reason = f"it did not answer within {seconds} s" if scores is None else _unfit(scores, hits)
     except Exception as error:
         log.exception("the reranker failed")
         scores, reason = None, f"it failed: {type(error).__name__}: {error}"
     if reason or scores is None:
         return ranking, (Degraded(RERANKER, f"{reason}; the order is that of the fusion"),)
-    by_place = dict(zip(candidates, map(float, scores), strict=True))
+    by_place = dict(zip(candidates, scores, strict=True))
     ordered = sorted(by_place, key=lambda at: (-by_place[at], at))
     rest = [at for at in range(len(ranking.numbers)) if at not in by_place]
     after = ranking.taken(np.array([*ordered, *rest], np.int64))

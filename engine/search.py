@@ -14,9 +14,10 @@ from collections.abc import Iterable, Sequence
 
 from engine.channels import retrieve
 from engine.errors import Invalid, Problem
+from engine.errors import shown as quoted
 from engine.filters import Filters
 from engine.masks import chosen, favourites, masks
-from engine.model import Page
+from engine.model import Degraded, Page
 from engine.namespace import Scope
 from engine.operators import meeting, plain_text
 from engine.paging import first_page, to_rank, window
@@ -27,6 +28,8 @@ from engine.reranking import reranked
 from engine.text import tokens
 
 CHANNELS = ("lexical", "vector", "exact")
+RAW = "raw"  # one channel's own scores
+FUSIONS = ("score", "rrf", RAW)
 SNIPPET_WORDS = 64  # words of a question that a snippet is centred by
 
 
@@ -46,11 +49,11 @@ def search(
 ) -> Page:
     """The hits from `offset` on, each with up to three passages as snippets of 240 characters.
 
-    `scope_ids`: only these engrams may be hits. `shown` says whether files are shown with their id
+    The fusion is score, rrf, or raw: the scores of one channel alone, as they are. `scope_ids`:
+    only these engrams may be hits. `shown` says whether files are shown with their id
     line (spans move with it); `seconds` is what the vector channel and a host's reranker may take.
     """
-    if not question.strip():
-        raise Invalid(Problem("the question is empty", key="q", hint="search with q=…"))
+    judge(question, channels, fusion)
     config = reader.config
     asked = window(config, limit, offset, shown)
     columns = reader.columns.now()
@@ -68,8 +71,39 @@ def search(
     ranking = rank(columns, found, allowed, liked, rules, to_rank(config, asked))
     if not ranking.total:
         reader.missed(scope, question)
-    ranking, failed = reranked(reader, scope, plain, ranking, seconds)
+    failed: tuple[Degraded, ...] = ()
+    if fusion != RAW:
+        ranking, failed = reranked(reader, scope, plain, ranking, seconds)
     return first_page(
         reader, scope, ranking, asked, words=tokens(plain)[:SNIPPET_WORDS],
         degraded=(*found.degraded, *failed), warnings=found.warnings,
     )  # fmt: skip
+
+
+def judge(question: str, channels: Sequence[str] = CHANNELS, fusion: str = "score") -> None:
+    """Invalid for a question that is empty, and for channels or a fusion that do not exist."""
+    problems = []
+    if not question.strip():
+        problems.append(Problem("the question is empty", key="q", hint="search with q=…"))
+    if not channels or not set(channels) <= set(CHANNELS):
+        known = ", ".join(CHANNELS)
+        problems.append(
+            Problem(
+                f"the channels are {quoted(', '.join(channels))!r}", key="channels",
+                hint=f"some of {known}",
+            )
+        )  # fmt: skip
+    if fusion not in FUSIONS:
+        known = ", ".join(FUSIONS)
+        problems.append(
+            Problem(f"fusion is {quoted(fusion)!r}", key="fusion", hint=f"one of {known}")
+        )
+    elif fusion == RAW and tuple(channels) not in (("lexical",), ("vector",)):
+        problems.append(
+            Problem(
+                "scores of several channels cannot stand beside one another as they are",
+                key="fusion", hint="raw is for the channel lexical alone, or vector alone",
+            )
+        )  # fmt: skip
+    if problems:
+        raise Invalid(*problems)

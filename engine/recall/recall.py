@@ -32,6 +32,7 @@ from engine.recall.markdown import MarkdownForm, trace_text
 from engine.recall.pack import Facts, Limits, Pack, pack
 from engine.recall.request import RecallRequest
 from engine.recall.trace import Timings, trace_of
+from engine.reranking import reranked, to_rerank
 
 PathOf = Callable[[Entry], str | None]
 TOKENS_AN_ITEM = 80  # fewer than most have: how many rows are read at once is taken from it
@@ -62,7 +63,8 @@ def recall(
     """The pack for a request under a scope.
 
     `shown` says whether files are shown with their id line (spans move with it). `seconds` bounds
-    what the vector channel may take; the answer is degraded when it takes longer.
+    what the vector channel and a host's reranker may take; the answer is degraded when they take
+    longer.
     """
     if request.token:
         raise NotFound(f"the answer {request.token} is kept by who asked", "ask there, or ask anew")
@@ -76,6 +78,10 @@ def recall(
     mask = masks(columns, reader.properties, scope, request.filters)
     timings.lap("filters")
     found, ranking = _ranking(asked, columns, mask)
+    failed: tuple[Degraded, ...] = ()
+    if not request.browse:
+        ranking, failed = reranked(reader, scope, request.question, ranking, seconds)
+    ranking = ranking.first(request.limit)
     timings.lap("ranking")
     if request.strict and found is not None and found.failed:
         first = found.failed[0]
@@ -86,7 +92,7 @@ def recall(
     if not ranking.total and not request.browse:
         reader.missed(scope, request.question)
     form: Form = JsonForm() if request.format == "json" else MarkdownForm()
-    facts = _facts(asked, found, ranking)
+    facts = _facts(asked, found, ranking, failed)
     limits = Limits(
         request.budget, request.max_characters, max(reader.config.recall_budget_max, request.budget)
     )
@@ -116,7 +122,8 @@ def _ranking(asked: _Asked, columns: Columns, mask: Masks) -> tuple[Retrieved | 
         reader.config.passages,
     )
     liked = favourites(reader.properties)
-    return found, rank(columns, found, mask.allowed, liked, rules, request.limit)
+    most = max(request.limit, to_rerank(reader))
+    return found, rank(columns, found, mask.allowed, liked, rules, most)
 
 
 def _items(asked: _Asked, ranking: Ranking) -> Iterator[Item | None]:
@@ -139,9 +146,11 @@ def _items(asked: _Asked, ranking: Ranking) -> Iterator[Item | None]:
             )  # fmt: skip
 
 
-def _facts(asked: _Asked, found: Retrieved | None, ranking: Ranking) -> Facts:
+def _facts(
+    asked: _Asked, found: Retrieved | None, ranking: Ranking, failed: tuple[Degraded, ...]
+) -> Facts:
     request = asked.request
-    degraded: tuple[Degraded, ...] = found.degraded if found is not None else ()
+    degraded = (*(found.degraded if found is not None else ()), *failed)
     warnings = (*request.warnings, *(found.warnings if found is not None else ()))
     paths = [asked.path_of(one.entry) or one.entry.id for one in ranking.ranked]
     return Facts(
