@@ -17,6 +17,7 @@ from engine.errors import EngineError, Problem, StoreCorrupt
 from engine.linking import After
 from engine.links import resolve
 from engine.model import Entry, Link
+from engine.objects import hosted_in
 from engine.reindex import fresh_of, stored_of
 from engine.state import State
 from engine.store import edges, places, versions
@@ -27,6 +28,7 @@ from engine.store.versions import Version, entry_of
 _BATCH = 200  # engrams read at a time
 _REINDEX = "run `engramfs check --repair`"
 _RESTORE = "restore it from a backup, or write it again"
+_GIVE_AGAIN = "let the host give them again with `replace_parts`, or none"
 _REOPEN = "open the store again"
 
 
@@ -117,9 +119,13 @@ def _damage(entry: Entry, row: Version | None) -> str | None:
 
 
 def _derived(state: State, entry: Entry, row: Version, after: After) -> Iterator[Problem]:
-    """Parts, terms and edges are what a fresh analysis of the bytes gives."""
+    """Parts, terms and edges are what a fresh analysis of bytes and host's parts gives."""
+    hosted = hosted_in(row)
+    if not hosted.sound:
+        what = f"the host's parts of {_name(entry)} are damaged"
+        yield Problem(what, key="parts", hint=_GIVE_AGAIN)
     try:
-        content = prepared_again(state, entry, row.source)
+        content = prepared_again(state, entry, row.source, hosted)
     except EngineError as error:
         yield Problem(f"{_name(entry)}: {error}", key="parts", hint=_REINDEX)
         return

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from engine.document import parse
 from engine.entries import is_live
 from engine.errors import EmbedderFailed, EngineError
+from engine.host_parts import Hosted
 from engine.model import Entry
+from engine.objects import hosted_of
 from engine.prepare import Prepared, prepare, text_hash, unjudged
 from engine.state import State
 from engine.store import vectors
@@ -96,13 +98,20 @@ def keep(state: State, hashes: Sequence[bytes], made: Vectors) -> None:
         state.index.add_vectors(new, rows)
 
 
-def prepared_again(state: State, entry: Entry, source: bytes | None = None) -> Prepared:
-    """An engram's stored bytes, prepared anew: what every derived thing must agree with."""
+def prepared_again(
+    state: State, entry: Entry, source: bytes | None = None, hosted: Hosted | None = None
+) -> Prepared:
+    """An engram's stored bytes and host's parts, prepared anew: what all derived must agree with.
+
+    `source` and `hosted` are those where the caller has them.
+    """
     document = parse(state.sources.written(entry) if source is None else source, state.config)
     properties = state.properties.of(entry.no)
     bench = state.bench()
     head = unjudged(document, bench, entry.kind, entry.slug, entry.name, properties)
-    return prepare(document, head, entry.id, bench)
+    if hosted is None:
+        hosted = hosted_of(state, entry)
+    return prepare(document, head, entry.id, bench, hosted)
 
 
 def _again(state: State, entry: Entry) -> Prepared | None:

@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from engine import attributes, move, removal
+from engine import attributes, move, removal, replacing
 from engine.applying import make_kind, remove_kind
 from engine.asking import Asking
 from engine.catalogue import Catalogue
 from engine.config import Config
 from engine.entries import Place
+from engine.errors import NotFound
 from engine.ids import uuid7
 from engine.model import (
     Change,
@@ -28,6 +29,7 @@ from engine.model import (
     Edge,
     Engram,
     Entry,
+    HostPart,
     Notice,
     Problem,
     Rejected,
@@ -36,6 +38,7 @@ from engine.model import (
 from engine.namespace import Scope
 from engine.objects import StoredPassage, edges_of, engram, lost, parts_of, status
 from engine.opening import open_state
+from engine.part_ids import find_part
 from engine.put import put
 from engine.put_many import put_many
 from engine.reading import Reading
@@ -161,9 +164,17 @@ class Engine(Asking):
         """One engram by id or `kind/slug`; NotFound."""
         return engram(self._state, self._state.find(scope, ref))
 
-    def parts(self, scope: Scope, ref: str) -> tuple[StoredPassage, ...]:
-        """The parts of an engram with their text, the head first."""
+    def children(self, scope: Scope, ref: str) -> tuple[StoredPassage, ...]:
+        """The parts of an engram with their text: the head, the file's, then its host's."""
         return parts_of(self._state, self._state.find(scope, ref))
+
+    def part(self, scope: Scope, id: str) -> tuple[Entry, StoredPassage]:
+        """A part by its id, with the engram that has it; NotFound."""
+        found = find_part(self._state, scope, id)
+        if found is None:
+            raise NotFound(f"there is no part {id}")
+        entry, position = found
+        return entry, parts_of(self._state, entry)[position]
 
     def edges(self, scope: Scope, ref: str) -> tuple[Edge, ...]:
         """Edges out of an engram, then those into it; to and from what the scope covers."""
@@ -202,6 +213,15 @@ class Engine(Asking):
         """Two live engrams swap their places."""
         move.exchange(self._state, scope, id_a, id_b, by)
         self._upkeep.after(None)
+
+    def replace_parts(self, scope: Scope, ref: str, parts: Iterable[HostPart] | None) -> Commit:
+        """Give an engram texts that are not in its file, instead of those given before.
+
+        All or nothing; None removes them; the same again change nothing. The file's bytes and
+        times do not move, `updated` does. Invalid with every problem, NotFound, StoreFull,
+        EmbedderFailed.
+        """
+        return self._upkeep.after(replacing.replace_parts(self._state, scope, ref, parts))
 
     def delete(self, scope: Scope, id: str, *, why: str = "unlink", by: str = "") -> Entry:
         """Soft-delete; `why` is "unlink" or "overlay". Returns the entry as it left."""

@@ -55,6 +55,7 @@ class Entry:
     title: str = ""
     parts: int = 0
     deleted_ns: int | None = None
+    host_sha256: str = ""  # of the parts that its host gave (`engine.host_parts`); "": none
 
     @property
     def empty(self) -> bool:
@@ -127,6 +128,23 @@ class Span:
     byte_end: int
 
 
+NOWHERE = Span(0, 0, 0, 0)  # of a part that does not stand in the file
+
+
+@dataclass(frozen=True, slots=True)
+class HostPart:
+    """A text that a host adds to an engram: a page of a PDF, a stretch of a transcript.
+
+    `text` has LF line ends once it is stored. `heading_path` says where in the host's material it
+    belongs, ("Page 12",) for example; it is searched with the text and shown with it. `span` is
+    the place in what the host took it from, kept as given: it is no place in the engram's file.
+    """
+
+    text: str
+    heading_path: tuple[str, ...] = ()
+    span: Span | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """An indexed slice of an engram. Part 0 is the head: title, aliases, summary, slug, values."""
@@ -174,12 +192,13 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part as evidence: its text or snippet, heading path and span."""
+    """A part as evidence: its text or snippet, heading path and span (a host's part: NOWHERE)."""
 
     text: str
     heading_path: tuple[str, ...]
     span: Span
     score: float = 0.0
+    position: int = 0  # among the parts of its engram
 
 
 @dataclass(frozen=True, slots=True)

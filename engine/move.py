@@ -18,6 +18,7 @@ from engine.identity import target_keeps
 from engine.linking import connect
 from engine.model import Change, Commit, Entry, Identity
 from engine.namespace import Scope
+from engine.objects import hosted_of
 from engine.plan import Plan, run
 from engine.prepare import Prepared, judge, prepare, unjudged
 from engine.rows import content_row, deleted_row, state_row
@@ -95,14 +96,15 @@ def own(state: State, scope: Scope, id: str) -> Entry:
 
 
 def at_place(
-    state: State, entry: Entry, place: Place, name: str, *, id: str | None = None
+    state: State, entry: Entry, place: Place, name: str, *, into: Entry | None = None
 ) -> Prepared:
-    """An engram's bytes prepared for another place (or for the engram `id`).
+    """An engram's bytes and host's parts prepared for another place (or for the engram `into`).
 
     Reserved keys that name the old place are edited in place. Properties are judged only where the
     kind is another one.
     """
-    id = id if id is not None else entry.id
+    id = into.id if into is not None else entry.id
+    hosted = hosted_of(state, into, entry)
     bench = state.bench()
     source = with_place(
         state.sources.written(entry), id=id, kind=place[1], slug=place[2], limits=state.config
@@ -113,7 +115,7 @@ def at_place(
     else:
         properties = state.properties.of(entry.no)
         head = unjudged(document, bench, place[1], place[2], name, properties)
-    return prepare(document, head, id, bench)
+    return prepare(document, head, id, bench, hosted)
 
 
 def _keeps(state: State, plan: Plan, arriving: Entry, target: Entry) -> bool:
@@ -177,7 +179,7 @@ def _take_bytes(
 ) -> Commit:
     """The engram at the target stays, with the bytes and times of the temporary that arrives."""
     place = place_of(target)
-    content = at_place(state, arriving, place, name, id=target.id)
+    content = at_place(state, arriving, place, name, into=target)
     plan.vectors.update(embed_missing(state, content))
     same = state.sources.same(target, content.source)
     row = content_row(

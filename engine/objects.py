@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from engine.document import parse
 from engine.entries import Place
 from engine.errors import StoreCorrupt
+from engine.host_parts import NOTHING, Hosted, joined
 from engine.model import Edge, Engram, Entry, Span, Status
 from engine.namespace import Scope
 from engine.parts import head_lines, head_text
@@ -79,6 +80,31 @@ def parts_of(state: State, entry: Entry) -> tuple[StoredPassage, ...]:
             StoredPassage(part.id, position, part.heading_path, text, part.span, part.origin)
         )
     return tuple(found)
+
+
+def hosted_of(state: State, entry: Entry | None, absorbed: Entry | None = None) -> Hosted:
+    """The host's parts that an engram goes on with (None: it is new, and has none).
+
+    Where it takes in another engram, it takes that one's if there are any: they go with the bytes.
+    StoreCorrupt when they cannot be read.
+    """
+    if absorbed is not None and absorbed.host_sha256:
+        entry = absorbed
+    if entry is None or not entry.host_sha256:
+        return NOTHING
+    try:
+        row = row_of(state, entry)
+    except StoreCorrupt as error:
+        raise StoreCorrupt(
+            f"the host's parts of {entry.kind}/{entry.name} cannot be read: {error.message}",
+            "the host can give them again, or none, with `replace_parts`",
+        ) from error
+    return hosted_in(row)
+
+
+def hosted_in(row: Version) -> Hosted:
+    """The host's parts in a row that has its parts."""
+    return Hosted(joined(row.parts or (), row.id), row.host_sha256)
 
 
 def row_of(state: State, entry: Entry) -> Version:

@@ -104,7 +104,10 @@ def cut(
                 heading_path=draft.path,
                 text=body[draft.start : draft.end],
                 span=span,
-                terms=(*path_terms(draft.path), *analyse(_analysed(body, draft), head.lang)),
+                terms=(
+                    *path_terms(draft.path),
+                    *analyse(analysed(body, draft.content, draft.end), head.lang),
+                ),
                 embed_text=_embed_text(body, draft) if head.embed else "",
             )
         )
@@ -135,7 +138,7 @@ def _drafts(body: str, head: HeadText, max_tokens: int, count: Count) -> list[_D
         number = numbers[path] = numbers.get(path, -1) + 1
         name = f"{path}{PATH_SEPARATOR}{number}"
         inner = len(below) > len(section.path) > 0
-        prefix, room = _prefix(head.title, section.path, max_tokens, count)
+        prefix, room = prefix_of(head.title, section.path, max_tokens, count)
         pieces = split(
             body, section.content, section.end, section.fences, room, lambda t: count(t) - base
         )
@@ -154,7 +157,7 @@ def _drafts(body: str, head: HeadText, max_tokens: int, count: Count) -> list[_D
     return drafts
 
 
-def _prefix(title: str, path: tuple[str, ...], max_tokens: int, count: Count) -> tuple[str, int]:
+def prefix_of(title: str, path: tuple[str, ...], max_tokens: int, count: Count) -> tuple[str, int]:
     """Title and headings for the embedded text, and the tokens that they leave: half at least."""
     headings = path[1:] if path and path[0] == title else path
     text = "\n".join(line for line in (title, " > ".join(headings)) if line)
@@ -174,15 +177,14 @@ def _embed_text(body: str, draft: _Draft) -> str:
     return f"{draft.prefix}\n{content}".strip()
 
 
-def _analysed(body: str, draft: _Draft) -> str:
-    """The content; where a border splits a run of characters, with the one behind the border.
+def analysed(text: str, start: int, end: int) -> str:
+    """text[start:end]; where the border splits a run of characters, with the one behind it.
 
     Otherwise the pair of characters at the border could not be found.
     """
-    end = draft.end
-    if end < len(body) and all(category(c)[0] in "LMN" for c in body[end - 1 : end + 1]):
+    if end < len(text) and all(category(c)[0] in "LMN" for c in text[end - 1 : end + 1]):
         end += 1
-    return body[draft.content : end]
+    return text[start:end]
 
 
 def _head_part(head: HeadText, namespace: UUID, body_line: int, body_start: int) -> Part:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from engine.model import Entry, Passage, Span
+from engine.model import NOWHERE, Entry, Passage, Span
 from engine.reader import PlacedPart, Row
 
 _FENCE = re.compile(rb"(?:\xef\xbb\xbf)?---\r?\n")
@@ -43,7 +43,10 @@ def body_of(row: Row) -> str:
 def passages_of(
     row: Row, parts: Iterable[tuple[int, float]], moved: Shift = Shift()
 ) -> tuple[Passage, ...]:
-    """Some parts, given as (position, score), in document order; blank ones left out."""
+    """Some parts, given as (position, score), in document order; blank ones left out.
+
+    A host's part stands nowhere in the file, whatever span its host gave it.
+    """
     held = row.parts or ()
     found = []
     for position, score in sorted(parts):
@@ -52,8 +55,8 @@ def passages_of(
         part = held[position]
         text = part_text(row, part)
         if text.strip():
-            span = _moved(part.span, moved, position)
-            found.append(Passage(text, part.heading_path, span, score))
+            span = NOWHERE if part.text is not None else _moved(part.span, moved, position)
+            found.append(Passage(text, part.heading_path, span, score, position))
     return tuple(found)
 
 

@@ -19,6 +19,7 @@ from engine.identity import Decision, decide
 from engine.linking import connect
 from engine.model import Change, Commit, Draft, Entry, Identity
 from engine.namespace import Scope
+from engine.objects import hosted_of
 from engine.plan import Plan, run
 from engine.prepare import Bench, Prepared, judge, prepare
 from engine.rows import FILE_MODE, content_row, deleted_row, free_inode, state_row
@@ -104,7 +105,9 @@ def make_ready(state: State, scope: Scope, draft: Draft, new_id: Callable[[], st
     held = decision.entry if decision.identity is Identity.SAME else None
     if held is not None and state.sources.same(held, document.source):
         return same
-    content = prepare(document, head, decision.id, bench)
+    absorbed = decision.removed if decision.absorbed else None
+    hosted = hosted_of(state, decision.entry, absorbed)
+    content = prepare(document, head, decision.id, bench, hosted)
     if held is not None and state.sources.same(held, content.source):
         return same
     vectors = embed_missing(state, content)
@@ -161,12 +164,13 @@ def still_right(state: State, scope: Scope, work: Work, new_id: Callable[[], str
     before = work.decision
     if (now.id, now.identity) != (before.id, before.identity):
         return False
-    return now == before or (work.content is not None and _numbers(now) == _numbers(before))
+    return now == before or (work.content is not None and _whose(now) == _whose(before))
 
 
-def _numbers(decision: Decision) -> tuple[int | None, ...]:
+def _whose(decision: Decision) -> tuple[tuple[int, str] | None, ...]:
+    """The engrams that a decision is about, with the host's parts that they go on with."""
     states = (decision.entry, decision.removed, decision.copy_of)
-    return tuple(entry.no if entry is not None else None for entry in states)
+    return tuple((entry.no, entry.host_sha256) if entry is not None else None for entry in states)
 
 
 def refuse_unexpected(work: Work, expect: int | None) -> None:

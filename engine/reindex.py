@@ -17,7 +17,7 @@ from engine.model import Entry
 from engine.objects import row_of
 from engine.plan import Plan, run
 from engine.prepare import Prepared
-from engine.rows import state_row
+from engine.rows import parts_row
 from engine.state import State
 from engine.store import vectors, versions
 from engine.store.versions import Version
@@ -90,8 +90,7 @@ def _write(state: State, again: list[tuple[Entry, Prepared]]) -> int:
             if here is None or not is_live(here) or here.source_seq != entry.source_seq:
                 continue  # written meanwhile, so it is as fresh as can be
             if here.seq == entry.seq and differs(state, here, content):
-                row = state_row(state, plan, here, "attributes")
-                plan.add(_renewed(state, row, here, content), content)
+                plan.add(parts_row(state, plan, here, content, "attributes"), content)
             else:
                 plan.looked_at[entry.no] = content
         changed = len(plan.rows)
@@ -126,22 +125,3 @@ def fresh_of(content: Prepared) -> tuple[object, ...]:
         content.documents, content.stored_parts, content.terms, head.title, head.summary,
         dict(head.properties), len(content.shown),
     )  # fmt: skip
-
-
-def _renewed(state: State, row: Version, entry: Entry, content: Prepared) -> Version:
-    return replace(
-        row,
-        ctime_ns=entry.ctime_ns,
-        title=content.head.title,
-        summary=content.head.summary,
-        properties=content.head.properties,
-        size=len(content.source),
-        shown_size=len(content.shown),
-        sha256=content.sha256,
-        source_seq=entry.source_seq,
-        parts_seq=row.seq,
-        parts=content.stored_parts,
-        terms=content.terms,
-        documents=content.documents,
-        first_doc=state.store.counters.documents(len(content.parts)),
-    )

@@ -65,6 +65,7 @@ def content_row(
         parts_seq=seq,
         sha256=content.sha256,
         first_doc=counters.documents(len(content.parts)),
+        host_sha256=content.host_sha256,
         documents=content.documents,
         parts=content.stored_parts,
         terms=content.terms,
@@ -89,6 +90,28 @@ def state_row(state: State, plan: Plan, entry: Entry, event: str, by: str = "") 
         written_by=by,
         amends=None,
         ctime_ns=plan.now_ns,
+    )
+
+
+def parts_row(state: State, plan: Plan, entry: Entry, content: Prepared, event: str) -> Version:
+    """The present row with other parts and terms of the same bytes; no time moves."""
+    row = state_row(state, plan, entry, event)
+    return replace(
+        row,
+        ctime_ns=entry.ctime_ns,
+        title=content.head.title,
+        summary=content.head.summary,
+        properties=content.head.properties,
+        size=len(content.source),
+        shown_size=len(content.shown),
+        sha256=content.sha256,
+        source_seq=entry.source_seq,
+        parts_seq=row.seq,
+        parts=content.stored_parts,
+        terms=content.terms,
+        documents=content.documents,
+        first_doc=state.store.counters.documents(len(content.parts)),
+        host_sha256=content.host_sha256,
     )
 
 
@@ -118,4 +141,5 @@ def _from_entry(entry: Entry) -> Version:
         deleted_ns=entry.deleted_ns, inode=entry.inode, mode=entry.mode, mtime_ns=entry.mtime_ns,
         ctime_ns=entry.ctime_ns, size=entry.size, shown_size=entry.shown_size,
         source_seq=entry.source_seq, parts_seq=entry.source_seq, sha256="", first_doc=0,
+        host_sha256=entry.host_sha256,
     )  # fmt: skip

@@ -16,6 +16,7 @@ from engine.entries import Former, is_live, place_of
 from engine.errors import Invalid, StoreCorrupt
 from engine.linking import connect
 from engine.model import Change, Entry
+from engine.objects import hosted_of
 from engine.plan import Plan, run
 from engine.prepare import prepare, unjudged
 from engine.rows import content_row, deleted_row
@@ -82,7 +83,7 @@ def succeed(state: State, plan: Plan, original: Entry, copy: Entry, by: str) -> 
     document = parse(source, state.config)
     bench = state.bench()
     head = unjudged(document, bench, copy.kind, copy.slug, copy.name, state.properties.of(copy.no))
-    content = prepare(document, head, original.id, bench)
+    content = prepare(document, head, original.id, bench, hosted_of(state, original, copy))
     same = state.sources.same(original, source)
     row = content_row(
         state,

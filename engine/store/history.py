@@ -19,6 +19,8 @@ _PAST = (
     "+ coalesce(strlen(parts), 0) + strlen(state) AS taken FROM version) USING (seq)"
 )
 
+_NO_VERSIONS = ("attributes", "parts")  # events that change no byte of the file
+
 
 @dataclass(frozen=True, slots=True)
 class Past:
@@ -57,10 +59,10 @@ def kept(rows: Iterable[Past], now_ns: int, config: Config) -> Kept:
     """Apply the history's rule to all rows of some engrams.
 
     The present row stays, and so does every row that holds bytes or parts of one that stays, and
-    the saves of a run that may still go on (its beginning says how long). A
-    change of attributes is no version. Saves of one session within `collapse_ns` of the first are
-    one version, as are those of one handle (`amends`): only the last of them, and the state before
-    the first, stay. Of the replaced versions the newest `history_versions` an engram stay, for
+    the saves of a run that may still go on (its beginning says how long). A change of attributes,
+    or of the host's parts, is no version. Saves of one session within `collapse_ns` of the first
+    are one version, as are those of one handle (`amends`): only the last of them, and the state
+    before the first, stay. Of the replaced versions the newest `history_versions` an engram stay, for
     `history_ns` after they were replaced, `history_bytes` over all engrams, oldest first; but the
     newest one of an engram that lives, or died within the grace time, always. A deleted engram
     whose last version goes is erased.
@@ -113,7 +115,7 @@ def _burst_starts(every: Sequence[Past], collapse_ns: int) -> list[tuple[Past, P
     """Of each version of one engram the save that began the run it belongs to, maybe itself."""
     starts: list[tuple[Past, Past]] = []
     for past in every:
-        if past.event != "attributes":
+        if past.event not in _NO_VERSIONS:
             before, first = starts[-1] if starts else (past, past)
             goes_on = not before.settled and _one_burst(first, past, collapse_ns)
             starts.append((past, first if goes_on else past))

@@ -28,6 +28,7 @@ _STATE = (
     "id", "event", "at_ns", "written_by", "amends", "namespace", "kind", "slug", "name", "title",
     "summary", "properties", "created_ns", "updated_ns", "deleted_ns", "inode", "mode", "mtime_ns",
     "ctime_ns", "size", "shown_size", "source_seq", "parts_seq", "sha256", "first_doc",
+    "host_sha256",
 )  # fmt: skip
 _Held = tuple[str | None, str | None, bytes | None]  # parts, terms, source
 _CURRENT = "seq IN (SELECT max(seq) FROM version GROUP BY engram)"
@@ -91,7 +92,7 @@ class Version:
     seq: int
     engram: int
     id: str
-    event: str  # create | update | rename | delete | revive | attributes
+    event: str  # create | update | rename | delete | revive | attributes | parts
     at_ns: int
     written_by: str
     namespace: Namespace
@@ -114,6 +115,7 @@ class Version:
     parts_seq: int
     sha256: str  # hexadecimal
     first_doc: int
+    host_sha256: str = ""  # of the host's parts, as `Entry` has it
     documents: bytes = b""
     amends: int | None = None
     parts: tuple[StoredPart, ...] | None = None
@@ -134,6 +136,7 @@ def entry_of(row: Version) -> Entry:
         ctime_ns=row.ctime_ns, created_ns=row.created_ns, updated_ns=row.updated_ns,
         size=row.size, shown_size=row.shown_size, seq=row.seq, source_seq=row.source_seq,
         title=row.title, parts=row.part_count, deleted_ns=row.deleted_ns,
+        host_sha256=row.host_sha256,
     )  # fmt: skip
 
 
@@ -179,6 +182,7 @@ def _pack_parts(parts: tuple[StoredPart, ...]) -> str:
             for part in parts
         ],
         separators=(",", ":"),
+        ensure_ascii=False,
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ def test_every_part_leads_to_its_engram_and_position() -> None:
     desk.put("a", TEXT)
     desk.put("b", TEXT)
     for slug in ("a", "b"):
-        for part in desk.engine.parts(HERE, f"note/{slug}"):
+        for part in desk.engine.children(HERE, f"note/{slug}"):
             assert find(desk, part.id) == (slug, part.position)
             assert find(desk, part.id.upper()) == (slug, part.position)
 
@@ -30,13 +30,13 @@ def test_every_part_leads_to_its_engram_and_position() -> None:
 def test_what_is_no_part_now_is_not_found() -> None:
     desk = Desk()
     commit = desk.put("a", TEXT)
-    two = desk.engine.parts(HERE, "note/a")[-1]
+    two = desk.engine.children(HERE, "note/a")[-1]
     assert find(desk, commit.entry.id) is None
     assert find(desk, '%"') is None
     desk.put("a", "intro\n\n# One\n\nfirst\n")
     assert find(desk, two.id) is None  # a version that is kept still has it
     desk.put("a", f"# Zero\n\nx\n\n{TEXT}")
-    assert find(desk, two.id) == ("a", desk.engine.parts(HERE, "note/a")[-1].position)
+    assert find(desk, two.id) == ("a", desk.engine.children(HERE, "note/a")[-1].position)
     desk.rm("a")
     assert find(desk, two.id) is None
 
@@ -45,7 +45,7 @@ def test_a_part_outside_the_scope_does_not_exist() -> None:
     desk = Desk()
     there = Scope((("team", "x"),))
     desk.engine.put(there, Draft("note", "a", TEXT.encode()))
-    part = desk.engine.parts(there, "note/a")[1]
+    part = desk.engine.children(there, "note/a")[1]
     assert find(desk, part.id, there) == ("a", 1)
     assert find(desk, part.id, Scope(())) == ("a", 1)
     assert find(desk, part.id) is None
