@@ -7,9 +7,15 @@ from pathlib import Path
 
 import click
 
-from engramfs.cli_options import ask, group, store_options
+from engramfs.cli_options import F, ask, group, store_options
 from engramfs.wire import Failed
 
+_WAYS = (  # (surface, its flag, what it does)
+    ("find_exact", "exact", "By id, title, a piece of a word or its misspelling."),
+    ("find_objects", "objects", "Engrams ranked as wholes, without passages."),
+    ("text", "text", "By words alone, with their BM25 scores."),
+    ("vector", "vector", "By meaning alone, with cosines."),
+)
 # -h is no help here: in `-heat` it would begin a word that is left out.
 _ANY_KEY = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 
@@ -45,24 +51,43 @@ def pairs_of(words: Sequence[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _answer(
-    command: str, words: Sequence[str], store: Path | None, namespace: tuple[str, ...]
-) -> None:
-    answer = ask(command, store, namespace, {"pairs": pairs_of(words)})
-    click.echo(answer["text"], nl=False)
-
-
 @group.command(context_settings=_ANY_KEY)
 @click.argument("question", nargs=-1, type=click.UNPROCESSED)
 @store_options
 def recall(question: tuple[str, ...], store: Path | None, namespace: tuple[str, ...]) -> None:
     """Context for QUESTION within a budget. Any key of a request is an option: --budget 2000."""
-    _answer("recall", question, store, namespace)
+    answer = ask("recall", store, namespace, {"pairs": pairs_of(question)})
+    click.echo(answer["text"], nl=False)
+
+
+def _ways(command: F) -> F:
+    """An option for each way to search but the usual one."""
+    for surface, flag, help_line in reversed(_WAYS):
+        command = click.option(f"--{flag}", surface, is_flag=True, help=help_line)(command)
+    return command
 
 
 @group.command(context_settings=_ANY_KEY)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
+@_ways
+@click.option("--continue", "set_id", metavar="SET", help="More hits of a search, with --offset.")
 @store_options
-def search(query: tuple[str, ...], store: Path | None, namespace: tuple[str, ...]) -> None:
+def search(
+    query: tuple[str, ...],
+    set_id: str | None,
+    store: Path | None,
+    namespace: tuple[str, ...],
+    **ways: bool,
+) -> None:
     """One page of ranked engrams. "phrase", -word, title:word and any key: --limit 5."""
-    _answer("search", query, store, namespace)
+    chosen = [surface for surface, _, _ in _WAYS if ways[surface]]
+    pairs = pairs_of(query)
+    if set_id is not None:
+        chosen.append("continue")
+        pairs.append(("set", set_id))
+    if len(chosen) > 1:
+        flags = ", ".join(f"--{flag}" for _, flag, _ in _WAYS)
+        raise Failed(f"{flags} and --continue exclude one another: give one of them", 2)
+    surface = chosen[0] if chosen else "search"
+    answer = ask("search", store, namespace, {"surface": surface, "pairs": pairs})
+    click.echo(answer["text"], nl=False)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import Invalid, Problem
+from engine.errors import Invalid, NotFound, Problem
+from engine.namespace import Scope
 from engramfs import wire
 from engramfs.answers import Packs
 from engramfs.wire import Failed, Message
@@ -21,7 +22,6 @@ from engramfs.wire import Failed, Message
 if TYPE_CHECKING:
     from engine.engine import Engine
     from engine.model import Commit, Entry, Namespace
-    from engine.namespace import Scope
 
 Progress = Callable[[Message], None]
 
@@ -42,8 +42,6 @@ class Host:
 
 def perform(host: Host, request: Message, progress: Progress) -> Message:
     """Run the request `{"command", "namespace", "arguments"}`. Raises Failed and engine errors."""
-    from engine.namespace import Scope
-
     command = _COMMANDS.get(str(request.get("command")))
     if command is None:
         raise Failed(f"the server knows no command {request.get('command')!r}", 2)
@@ -96,13 +94,32 @@ def _recall(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
 
 
 def _search(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
-    from engramfs.searching import search
+    """A page of hits. `surface` names the way to search, `pairs` are its request."""
+    from engine.recall.surfaces import SURFACES, parse_search
+    from engramfs import searching
 
-    pairs = _pairs(arguments)
+    surface = str(arguments.get("surface", "search"))
+    if surface not in SURFACES:
+        raise Failed(f"the server knows no search {surface!r}", 2)
+
+    def next_request(set_id: str, offset: int, limit: int) -> str:
+        if not set_id or not host.mountpoints:  # a set lives as long as the process that made it
+            return f"--offset {offset}"
+        return f"engramfs search --continue {set_id} --offset {offset} --limit {limit}"
+
     try:
-        answer = search(
-            host.engine, scope, pairs, lambda entry: _path(host, entry), shown=host.show_id
-        )
+        engine = host.engine
+        request = parse_search(surface, _pairs(arguments), engine.catalogue, engine.config)
+        try:
+            page = searching.run(engine, scope, request, shown=host.show_id)
+        except NotFound:
+            # Commands have the rights of the whole store: of a set that a mount was told they may
+            # ask for more.
+            if not request.surface.continues or not scope.covers(host.tree):
+                raise
+            tree = Scope(host.tree, exact=True)
+            page = searching.run(engine, tree, request, shown=host.show_id)
+        answer = searching.render(request, page, lambda entry: _path(host, entry), next_request)
     except Invalid as error:
         raise Failed(str(wire.failure(error)), 2) from error
     return {"text": answer.decode("utf-8", "replace")}
@@ -115,10 +132,9 @@ def _import(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
     unchanged or refused. Refused documents change nothing.
     """
     from engine.model import Draft
-    from engine.namespace import Scope as Bound
 
     engine = host.engine
-    exact = Bound(scope.attributes, exact=True)
+    exact = Scope(scope.attributes, exact=True)
     results: list[list[Any]] = []
     drafts: list[tuple[int, Draft]] = []
     for file in arguments["files"]:

@@ -41,7 +41,6 @@ SESSIONS = 100
 
 _LIVE = ".events"
 _REFUSALS = ((Invalid, "EINVAL"), (NotFound, "ENOENT"), (StrictRecallFailed, "ECANCELED"))
-_ASKED = (".recall", ".search")  # what a session has a last request of
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +149,7 @@ class ControlFiles:
         special = asked.special
         if special.name == _LIVE:
             return self._events.whole()
-        if special.name not in _ASKED:
+        if not special.writable:
             return self._report(special, asked.request or "")
         if asked.request is not None:
             return self._by_name(special, asked.request, caller)

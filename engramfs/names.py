@@ -24,7 +24,8 @@ class SpecialName:
     """One row of the table.
 
     `mode` holds permission bits. `asks`: the name has `?` and `:` forms that carry a request.
-    `writable`: a request may be written to it. `help` is its line in `.help`.
+    `writable`: a question, whose request may be written to it too, and whose last answer to a
+    session is read from the bare name. `help` is its line in `.help`, `example` a request.
     """
 
     name: str
@@ -33,6 +34,7 @@ class SpecialName:
     help: str
     asks: bool = False
     writable: bool = False
+    example: str = ""
 
     @property
     def exists(self) -> bool:
@@ -66,8 +68,14 @@ def classify(name: str) -> Asked | None:
     return None if special is None else Asked(special, name[cut + 1 :])
 
 
-def _answer(name: str, help_line: str, *, asks: bool = True, writable: bool = False) -> SpecialName:
-    return SpecialName(name, Kept.ANSWER, 0o644 if writable else 0o444, help_line, asks, writable)
+def _answer(name: str, help_line: str, example: str = "", *, asks: bool = True) -> SpecialName:
+    return SpecialName(name, Kept.ANSWER, 0o444, help_line, asks, example=example)
+
+
+def _question(name: str, help_line: str, example: str) -> SpecialName:
+    return SpecialName(
+        name, Kept.ANSWER, 0o644, help_line, asks=True, writable=True, example=example
+    )
 
 
 def _later(name: str, help_line: str) -> SpecialName:
@@ -75,13 +83,16 @@ def _later(name: str, help_line: str) -> SpecialName:
 
 
 _ROWS = (
-    _answer(
-        ".recall",
-        "a context pack for a question: .recall?q=pump failures&budget=2000",
-        writable=True,
+    _question(".recall", "a context pack for a question", "q=pump failures&budget=2000"),
+    _question(".search", "one page of ranked engrams", "q=pump&limit=5"),
+    _question(
+        ".find_exact", "engrams by id, title, a piece of a word or its misspelling", "q=pmup"
     ),
-    _answer(".search", "one page of ranked engrams: .search?q=pump&limit=5", writable=True),
-    _answer(".schema", "the kinds, their fields and how to filter by them: .schema?kind=deal"),
+    _question(".find_objects", "engrams ranked as wholes, without passages", "q=pump"),
+    _question(".text", "by words alone, with their BM25 scores", "q=pump"),
+    _question(".vector", "by meaning alone, with cosines", "q=machine got too hot"),
+    _question(".continue", "the next page of one of these", "set=…&offset=10"),
+    _answer(".schema", "the kinds, their fields and how to filter by them", "kind=deal"),
     _answer(
         ".status", "counts, vectors still to be made, refusals, latest questions without a hit"
     ),
@@ -94,11 +105,8 @@ _ROWS = (
     ),
     _answer(".help", "this page"),
     _answer(".events", "one JSON object a line for every commit since the mount", asks=False),
-    _later(".find_exact", "objects by id, title or spelling"),
-    _later(".find_objects", "engrams themselves, without evidence"),
     _later(".find_links", "edges by relation and note"),
     _later(".expand", "the neighbours of an engram"),
-    _later(".continue", "the next page of a result set"),
     _later(".link", "makes an edge"),
     _later(".unlink", "removes an edge"),
     _later(".graph", "the edges as a graph"),
@@ -108,8 +116,6 @@ _ROWS = (
     _later(".briefing", "what to know before starting"),
     _later(".match", "engrams that a text touches on"),
     _later(".metrics", "counters for a monitor"),
-    _later(".vector", "the vector channel alone"),
-    _later(".text", "the lexical channel alone"),
     _later(".neighbours", "the graph channel alone"),
 )
 

@@ -1,20 +1,22 @@
-"""What `.recall` and `.search` ask of the engine, within what one mountpoint shows."""
+"""What `.recall` and the searches ask of the engine, within what one mountpoint shows."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.errors import Invalid, Problem
 from engine.recall.pairs import Pairs
-from engine.recall.request import RecallRequest, SearchRequest, parse_request, parse_search
+from engine.recall.request import RecallRequest, parse_request
+from engine.recall.surfaces import SearchRequest, parse_search
 from engramfs import searching
 from engramfs.answers import Packs
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.model import Entry
+    from engine.model import Entry, Page
     from engine.namespace import Scope
 
 RECALL = ".recall"
@@ -54,18 +56,44 @@ class Questions:
         """Invalid for a bad request. True when the request waits for pending vectors."""
         if name == RECALL:
             return self._recall_request(pairs, form).fresh
-        self._search_request(pairs, form)
-        return False
+        return self._search_request(name, pairs, form).fresh
 
     def answer(self, name: str, pairs: Pairs, form: str) -> bytes:
-        """The whole answer. Invalid, NotFound for an unknown token, StrictRecallFailed."""
-        if name != RECALL:
-            request = self._search_request(pairs, form)
-            page = searching.run(
-                self._engine, self._scope, request, self._shown, self._seconds(form)
-            )
-            return searching.render(request, page, self._path_of)
-        return self._recall(self._recall_request(pairs, form), form)
+        """The whole answer. Invalid, NotFound for an unknown token or set, StrictRecallFailed."""
+        if name == RECALL:
+            return self._recall(self._recall_request(pairs, form), form)
+        return self._search(self._search_request(name, pairs, form), form)
+
+    def _search(self, request: SearchRequest, form: str) -> bytes:
+        if form == AGAIN:
+            request = replace(request, fresh=False)
+        page = searching.run(
+            self._engine, self._scope, request, shown=self._shown, seconds=self._seconds(form)
+        )
+        if request.surface.continues:
+            page = self._within(page)
+        return searching.render(request, page, self._path_of, self._next(request.format))
+
+    def _within(self, page: Page) -> Page:
+        """A page of a set that another mountpoint, which shows more kinds, may have asked for."""
+        shown = self._kinds()
+        hits = tuple(hit for hit in page.hits if shown is None or hit.entry.kind in shown)
+        if len(hits) == len(page.hits):
+            return page
+        said = f"{len(page.hits) - len(hits)} hits are of kinds that are not shown here"
+        return replace(page, hits=hits, warnings=(*page.warnings, said))
+
+    def _next(self, format: str) -> searching.Next:
+        """The request for the next page; without a set it is the same one with another offset."""
+
+        def next_request(set_id: str, offset: int, limit: int) -> str:
+            if not set_id:
+                return f"offset={offset}"
+            asked = f"set={set_id}&offset={offset}&limit={limit}"
+            asked += f"&format={format}" if format != "md" else ""
+            return f"cat {shlex.quote(f'{self._mountpoint}/.continue?{asked}')}"
+
+        return next_request
 
     def _recall(self, request: RecallRequest, form: str) -> bytes:
         if request.token:
@@ -96,8 +124,9 @@ class Questions:
             ceiling=self._scope,
         )
 
-    def _search_request(self, pairs: Pairs, form: str) -> SearchRequest:
+    def _search_request(self, name: str, pairs: Pairs, form: str) -> SearchRequest:
         return parse_search(
+            name.removeprefix("."),
             self._limited(pairs),
             self._engine.catalogue,
             self._engine.config,

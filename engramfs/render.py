@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from engine.model import Notice, Problem, Status
+from engine.recall.surfaces import SURFACES
 from engine.visible import json_text, visible
 from engramfs.names import TABLE, SpecialName
 
@@ -98,21 +99,34 @@ def help_text(place: str = "/engram", *, roots: bool = False) -> bytes:
     """`.help`: what can be read and written here. `place` is the mountpoint to show."""
     served = [row for row in TABLE.values() if row.exists]
     width = max(len(row.name) for row in served) + 2
-    names = "\n".join(f"  {row.name:<{width}}{row.help}" for row in served)
+    names = "\n".join(f"  {row.name:<{width}}{row.help}{_example(row)}" for row in served)
     file = "<slug>.md" if roots else "<kind>/<slug>.md"
     return _HELP.format(place=place, names=names, file=file).encode()
 
 
 def usage_text(special: SpecialName, place: str = "/engram") -> bytes:
     """What a bare `.recall` or `.search` shows before this session's first request."""
-    return (
-        (_RECALL_USAGE if special.name == ".recall" else _SEARCH_USAGE).format(place=place).encode()
-    )
+    if special.name == ".recall":
+        return _RECALL_USAGE.format(place=place).encode()
+    surface = SURFACES[special.name.removeprefix(".")]
+    keys = ", ".join(surface.keys).replace("format", "format (md or json)")
+    return _SEARCH_USAGE.format(
+        file=f"{place}/{special.name}",
+        help=special.help,
+        example=special.example,
+        keys=keys,
+        filters="" if surface.continues else ",\nand the filters of .recall",
+        operators="" if surface.continues else _OPERATORS,
+    ).encode()
 
 
 def as_json(value: object) -> bytes:
     """JSON on one line, with a line feed behind it."""
     return json_text(value).encode() + b"\n"
+
+
+def _example(special: SpecialName) -> str:
+    return f": {special.name}?{special.example}" if special.example else ""
 
 
 def _notice(notice: Notice) -> str:
@@ -146,10 +160,15 @@ updated_after, updated_before, scope_ids, prop.NAME, prop.NAME_after, _before, _
 """
 
 _SEARCH_USAGE = """\
-Nothing was searched in this session yet.
+Nothing was asked in this session yet. This file finds
+{help}:
 
-  cat '{place}/.search?q=pump -valve "cooling water" title:report&limit=5'
-  echo 'pump report' > {place}/.search; cat {place}/.search
+  cat '{file}?{example}'
+  echo '{example}' > {file}; cat {file}
 
-Keys, joined by &: q, kinds, limit, offset, fusion, format (md or json), and the filters of .recall.
+Keys, joined by &: {keys}{filters}.
+{operators}"""
+
+_OPERATORS = """\
+In q a "phrase" must stand in the text, title:word in the title, and -word nowhere.
 """

@@ -1,14 +1,13 @@
-"""`.search`, for the mount and for the command line: pairs in, one page of hits out."""
+"""The searches, for the mount and for the command line: a request in, one page of hits out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.recall.answer import ECHO_BYTES, echo, joined
 from engine.recall.items import Item
 from engine.recall.json_form import item_values
-from engine.recall.request import SearchRequest, parse_search
 from engine.tokens import counter
 from engramfs.render import as_json, one_line
 
@@ -16,76 +15,94 @@ if TYPE_CHECKING:
     from engine.engine import Engine
     from engine.model import Entry, Hit, Page, Passage
     from engine.namespace import Scope
+    from engine.recall.surfaces import SearchRequest
 
 PathOf = Callable[["Entry"], str | None]
+# (result set or "", offset, limit) -> the request for the next page, as its reader would type it.
+Next = Callable[[str, int, int], str]
 _TOKENS = "o200k"
-
-
-def search(
-    engine: Engine,
-    scope: Scope,
-    pairs: Iterable[tuple[str, str]],
-    path_of: PathOf,
-    *,
-    shown: bool = True,
-) -> bytes:
-    """Run the search that `pairs` ask for and render its page. Invalid for a bad request."""
-    request = parse_search(pairs, engine.catalogue, engine.config, form="api")
-    return render(request, run(engine, scope, request, shown), path_of)
 
 
 def run(
     engine: Engine,
     scope: Scope,
     request: SearchRequest,
+    *,
     shown: bool = True,
     seconds: float | None = None,
 ) -> Page:
-    """The page of a request; `seconds` bounds what the vector channel may take."""
+    """The page of a request. NotFound for a result set that is gone.
+
+    `shown`: files show their id line, so that spans count it; `seconds` bounds what the vector
+    channel may take.
+    """
+    if request.surface.continues:
+        return engine.continue_(scope, request.set_id, request.offset, request.limit, shown=shown)
+    if request.fresh:
+        engine.reading.wait_for_vectors(engine.config.fresh_wait_seconds)
+    question, filters = request.question, request.filters
+    limit, offset = request.limit, request.offset
+    if request.surface.name == "find_exact":
+        return engine.find_exact(scope, question, filters, limit=limit, offset=offset, shown=shown)
+    if request.surface.name == "find_objects":
+        return engine.find_objects(
+            scope, question, filters, limit=limit, offset=offset, fusion=request.fusion,
+            shown=shown, seconds=seconds,
+        )  # fmt: skip
     return engine.search(
-        scope,
-        request.question,
-        request.filters,
-        limit=request.limit,
-        offset=request.offset,
-        fusion=request.fusion,
-        shown=shown,
-        seconds=seconds,
-    )
+        scope, question, filters, limit=limit, offset=offset, fusion=request.fusion,
+        channels=request.surface.channels, shown=shown, seconds=seconds,
+    )  # fmt: skip
 
 
-def render(request: SearchRequest, page: Page, path_of: PathOf) -> bytes:
+def render(request: SearchRequest, page: Page, path_of: PathOf, next_request: Next) -> bytes:
     """The page in the format that the request asks for."""
     if request.format == "json":
         return as_json(page_values(request, page, path_of))
-    return page_text(request, page, path_of)
+    return page_text(request, page, path_of, next_request)
 
 
 def page_values(request: SearchRequest, page: Page, path_of: PathOf) -> dict[str, object]:
-    """The page as JSON holds it; the items have the keys of a recall's items."""
+    """The page as JSON holds it; the items have the keys of a recall's items.
+
+    `controls` are what was applied: the keys that the surface takes, and the filters.
+    """
     count = counter(_TOKENS)
+    applied = {
+        "q": echo(request.question, ECHO_BYTES),
+        "kinds": list(request.kinds),
+        "set": request.set_id,
+        "limit": request.limit,
+        "offset": request.offset,
+        "fusion": request.fusion,
+        "fresh": request.fresh,
+        "format": request.format,
+    }
     return {
         "items": [_item(hit, path_of, count) for hit in page.hits],
         "total": page.total,
         "offset": page.offset,
+        "set": page.set_id,
         "warnings": [*request.warnings, *page.warnings],
         "degraded": [{"what": lost.what, "reason": lost.reason} for lost in page.degraded],
         "controls": {
-            "q": echo(request.question, ECHO_BYTES),
-            "kinds": list(request.kinds),
+            "surface": request.surface.name,
+            **{key: value for key, value in applied.items() if key in request.surface.keys},
             **{key: echo(value, ECHO_BYTES) for key, value in joined(request.written)},
-            "limit": request.limit,
-            "offset": request.offset,
-            "fusion": request.fusion,
-            "format": request.format,
         },
     }
 
 
-def page_text(request: SearchRequest, page: Page, path_of: PathOf) -> bytes:
-    """The page as Markdown. Stored text stands behind `> `, so that it cannot pose as ours."""
-    last = page.offset + len(page.hits)
-    shown = f"{page.offset + 1} to {last} of {page.total}" if page.hits else f"0 of {page.total}"
+def page_text(request: SearchRequest, page: Page, path_of: PathOf, next_request: Next) -> bytes:
+    """The page as Markdown. Stored text stands behind `> `, so that it cannot pose as ours.
+
+    Places count in the ranking, so a hit that is gone since leaves a gap in them.
+    """
+    last = min(page.offset + request.limit, page.total)
+    places = max(last - page.offset, 0)
+    shown = f"{page.offset + 1} to {last} of {page.total}" if places else f"0 of {page.total}"
+    if len(page.hits) < places:
+        shown += f", {places - len(page.hits)} not shown"
     lines = ["---", f"hits: {shown}"]
     lines += [f"warning: {one_line(warning)}" for warning in [*request.warnings, *page.warnings]]
     lines += [f"degraded: {lost.what}: {one_line(lost.reason)}" for lost in page.degraded]
@@ -93,14 +110,14 @@ def page_text(request: SearchRequest, page: Page, path_of: PathOf) -> bytes:
     for hit in page.hits:
         entry = hit.entry
         place = path_of(entry) or entry.id
-        ranks = ", ".join(f"{name} {rank}" for name, rank in hit.channels.items())
+        found_by = ", ".join(f"{name} {rank}" for name, rank in hit.channels.items())
         lines += ["", f"## {one_line(place)}", ""]
-        lines.append(f"{one_line(entry.title)}  ({hit.score:.3f}; {ranks})")
+        lines.append(f"{one_line(entry.title)}  ({hit.score:.3f}; {found_by})")
         for passage in hit.evidence:
             lines += ["", f"{_span(passage)}:"]
             lines += [f"> {one_line(line)}".rstrip() for line in passage.text.splitlines()]
-    if last < page.total and page.hits:
-        lines += ["", f"More: offset={last}"]
+    if places and last < page.total:
+        lines += ["", f"More: {next_request(page.set_id, last, request.limit)}"]
     return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
 
 

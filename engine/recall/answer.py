@@ -9,8 +9,9 @@ from typing import Protocol
 
 from engine.config import Config
 from engine.model import Degraded
+from engine.recall.given import CHANNELS
 from engine.recall.items import Item
-from engine.recall.request import CHANNELS, RecallRequest
+from engine.recall.request import RecallRequest
 from engine.visible import visible
 
 ECHO_BYTES = 256  # of the question and of a filter's values in the controls

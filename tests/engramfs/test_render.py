@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.model import Notice, Problem, Status
-from engramfs.names import TABLE
+from engine.recall.surfaces import SURFACES
+from engramfs.names import TABLE, SpecialName
 from engramfs.render import (
     as_json,
     errors_json,
@@ -107,8 +109,15 @@ def test_help_tells_every_name_of_this_release_and_no_other() -> None:
         assert (f"  {row.name} " in text) == row.exists
     assert "cat '/engram/.recall?q=" in text
     assert max(map(len, text.splitlines())) <= 110
-    assert b"/mnt/.recall" in usage_text(TABLE[".recall"], "/mnt")
-    assert b"/mnt/.search" in usage_text(TABLE[".search"], "/mnt")
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE.values() if row.writable], ids=str)
+def test_the_usage_of_a_question_names_the_file_and_its_keys(row: SpecialName) -> None:
+    text = usage_text(row, "/mnt").decode()
+    assert f"/mnt/{row.name}?" in text and "format (md or json)" in text
+    if row.name != ".recall":
+        assert f"Keys, joined by &: {SURFACES[row.name[1:]].keys[0]}, " in text
+    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_instants_are_utc() -> None:

@@ -11,7 +11,7 @@ from engine.config import Config
 from engine.errors import Invalid
 from engine.namespace import Scope
 from engine.recall.pairs import KEYS, parse_pairs
-from engine.recall.request import RecallRequest, parse_request, parse_search
+from engine.recall.request import RecallRequest, parse_request
 
 CONFIG = Config()
 CATALOGUE = Catalogue(
@@ -169,17 +169,6 @@ def test_a_namespace_narrows_where_no_mount_is() -> None:
     assert "project" in problems("q=x&namespace.project=b", ceiling=mount)[0]
 
 
-def test_search_has_its_own_keys() -> None:
-    request = parse_search(
-        parse_pairs('q="cooling water" -valve&limit=80&offset=5&kinds=deal'), CATALOGUE, CONFIG
-    )
-    assert request.question == '"cooling water" -valve'
-    assert (request.limit, request.offset, request.kinds) == (50, 5, ("deal",))
-    for text in ("q=x&budget=200", "kinds=deal", "q=x&offset=-1", "q=x&trace=on"):
-        with pytest.raises(Invalid):
-            parse_search(parse_pairs(text), CATALOGUE, CONFIG)
-
-
 PAIRS = st.lists(
     st.tuples(
         st.sampled_from(sorted(KEYS)) | st.text() | st.just("prop.due_after"),
@@ -202,11 +191,3 @@ def test_any_pairs_are_judged(pairs: list[tuple[str, str]], form: str, mounted: 
         assert request.token or request.question or request.kinds
         assert 64 <= request.budget <= 32_768
         assert 1 <= request.limit <= 200
-
-
-@given(PAIRS)
-def test_any_pairs_are_judged_for_a_search(pairs: list[tuple[str, str]]) -> None:
-    try:
-        assert parse_search(pairs, CATALOGUE, CONFIG).question
-    except Invalid as error:
-        assert error.problems

@@ -1,0 +1,215 @@
+"""The pairs of a request under judgement: sorted by key, with the problems found so far.
+
+Each method takes one key's values as the type that a request wants. What is wrong is written down
+with the key, the value as given and the valid range, and told at the end, all at once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from engine.catalogue import Catalogue
+from engine.config import Config
+from engine.errors import Invalid, Problem, shown
+from engine.filters import FALSE, TRUE, Filters, is_filter_key, parse_filters, split
+from engine.model import Namespace
+from engine.namespace import Scope, bind
+
+CHANNELS = ("lexical", "vector", "exact")
+LATER_CHANNELS = ("graph", "temporal")
+FUSIONS = ("score", "rrf")
+FORMATS = ("md", "json")
+
+MOST_WEIGHT = 1000.0
+_MANY = ("kinds", "channels")  # keys that may be repeated
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+class Given:
+    """Pairs sorted by key, and the problems found so far.
+
+    `keys` are those that the request takes, `of` what it is called. `filters`: it takes those too,
+    and `namespaces`: `namespace.NAME`. `later` are keys that another release will take.
+    """
+
+    def __init__(
+        self,
+        pairs: Iterable[tuple[str, str]],
+        keys: Collection[str],
+        *,
+        of: str = "a request",
+        filters: bool = True,
+        namespaces: bool = False,
+        later: Collection[str] = (),
+    ) -> None:
+        self.values: dict[str, list[str]] = {}
+        self.problems: list[Problem] = []
+        self.warnings: list[str] = []
+        self._filters: list[tuple[str, str]] = []
+        self._namespace: list[tuple[str, str]] = []
+        self.every_key: set[str] = set()
+        valid = ", ".join(sorted(keys)) + (", prop.NAME and the filters" if filters else "")
+        for key, value in pairs:
+            self.every_key.add(key)
+            family = key.partition(".")[0]
+            if key in keys:
+                self.values.setdefault(key, []).append(value)
+            elif filters and is_filter_key(key):
+                self._filters.append((key, value))
+            elif namespaces and key.startswith("namespace."):
+                self._namespace.append((key.partition(".")[2], value))
+            elif family in later:
+                self.refuse(key, f"{shown(key)} is not in this release", "leave it out")
+            else:
+                self.refuse(key, f"`{shown(key)}` is no key of {of}", f"keys are {valid}")
+        for key, given in self.values.items():
+            if len(given) > 1 and key not in _MANY:
+                self.refuse(key, f"{key} is given {len(given)} times", "give it once")
+
+    def has(self, key: str) -> bool:
+        """Is there a value that is not blank?"""
+        return any(value.strip(" ,\t\r\n") for value in self.values.get(key, ()))
+
+    def refuse(self, key: str, message: str, hint: str) -> None:
+        self.problems.append(Problem(message, key=shown(key), hint=hint))
+
+    def finish(self) -> None:
+        """Raise Invalid if anything was refused."""
+        if self.problems:
+            raise Invalid(*self.problems)
+
+    def question(self, config: Config, form: str) -> str:
+        """`q`. A written one may be longer than one in a name, a command or a call."""
+        text = self.one("q").strip()
+        size = len(text.encode("utf-8", "surrogatepass"))
+        most = config.written_question_bytes if form == "written" else config.question_bytes
+        if size > most:
+            self.refuse("q", f"q has {size} bytes", f"at most {most}")
+        return text
+
+    def fresh(self, form: str) -> bool:
+        """Wait for vectors? Not in a name, whose lookup would hold up its directory."""
+        wanted = self.boolean("fresh")
+        if wanted and form == "name":
+            self.refuse(
+                "fresh",
+                "fresh cannot be in a name",
+                "write the request to the file and read it back",
+            )
+        return wanted
+
+    def kinds(self, catalogue: Catalogue) -> tuple[str, ...]:
+        names = split(self.values.get("kinds", ()))
+        found, unknown = catalogue.expand(names)
+        if unknown and not catalogue.open:
+            valid = ", ".join([*sorted(catalogue.kinds), *sorted(catalogue.groups)])
+            for name in unknown:
+                self.refuse("kinds", f"kinds: `{shown(name)}` is no kind or group", valid)
+        if "kinds" in self.values and not names:
+            self.refuse("kinds", "kinds is empty", "name kinds or groups, or leave it out")
+        # In open mode a kind that nobody made yet is asked for in vain, which is no error.
+        return tuple(sorted({*found, *unknown}))
+
+    def filters(self, catalogue: Catalogue, kinds: tuple[str, ...]) -> Filters:
+        asked = [("kinds", ",".join(kinds))] if kinds else []
+        try:
+            return parse_filters([*asked, *self._filters], catalogue)
+        except Invalid as error:
+            known = {(problem.key, problem.message) for problem in self.problems}
+            self.problems += [
+                problem
+                for problem in error.problems
+                if (problem.key, problem.message) not in known and problem.key != "kinds"
+            ]
+            return Filters()
+
+    def written_filters(self) -> tuple[tuple[str, str], ...]:
+        return tuple(sorted(set(self._filters)))
+
+    def namespace(self, ceiling: Scope | None) -> Namespace:
+        asked = tuple(self._namespace)
+        try:
+            bind(ceiling if ceiling is not None else Scope(), asked)
+        except Invalid as error:
+            self.problems += error.problems
+        return () if ceiling is not None else asked
+
+    def integer(self, key: str, default: int, least: int, most: int, *, clamp: bool = False) -> int:
+        if key not in self.values:
+            return default
+        text = self.one(key).strip()
+        value = int(text) if _INTEGER.fullmatch(text) else None
+        if value is None or value < least or (value > most and not clamp):
+            said = f"{key}: `{shown(text)}` is out of range"
+            self.refuse(key, said, f"a whole number, {least} to {most}")
+            return default
+        if value > most:
+            self.warnings.append(f"{key} {value} was lowered to {most}")
+        return min(value, most)
+
+    def boolean(self, key: str) -> bool:
+        if key not in self.values:
+            return False
+        text = self.one(key).strip().lower()
+        if text not in TRUE | FALSE:
+            said = f"{key}: `{shown(text)}` is no switch"
+            self.refuse(key, said, "on, off, true, false, 1 or 0")
+        return text in TRUE
+
+    def choice(self, key: str, choices: Sequence[str], default: str) -> str:
+        if key not in self.values:
+            return default
+        text = self.one(key).strip().lower()
+        if text not in choices:
+            self.refuse(key, f"{key}: `{shown(text)}` is not known", f"one of {', '.join(choices)}")
+            return default
+        return text
+
+    def channels(self) -> tuple[str, ...]:
+        if "channels" not in self.values:
+            return CHANNELS
+        names = [name.lower() for name in split(self.values["channels"])]
+        if not names:
+            self.refuse("channels", "channels is empty", f"a subset of {', '.join(CHANNELS)}")
+        for name in names:
+            self._judge_channel("channels", name)
+        return tuple(name for name in CHANNELS if name in names)
+
+    def weights(self) -> tuple[tuple[str, float], ...]:
+        found: dict[str, float] = {}
+        for piece in split(self.values.get("weights", ())):
+            name, _, number = piece.partition(":")
+            name = name.strip().lower()
+            self._judge_channel("weights", name)
+            value = _number(number)
+            if value is None or value > MOST_WEIGHT:
+                self.refuse(
+                    "weights",
+                    f"weights: `{shown(piece)}` is not of the form channel:number",
+                    f"a number up to {MOST_WEIGHT:.0f}, such as lexical:2,vector:1",
+                )
+            elif value > 0:  # missing or not positive means 1
+                found[name] = value
+        return tuple((name, found[name]) for name in CHANNELS if found.get(name, 1.0) != 1.0)
+
+    def _judge_channel(self, key: str, name: str) -> None:
+        if name in LATER_CHANNELS:
+            self.refuse(key, f"{key}: {name} is not in this release", "leave it out")
+        elif name not in CHANNELS:
+            self.refuse(
+                key, f"{key}: `{shown(name)}` is no channel", f"a subset of {', '.join(CHANNELS)}"
+            )
+
+    def one(self, key: str) -> str:
+        """The value of a key that is given once; "" without it."""
+        return self.values.get(key, [""])[0]
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
