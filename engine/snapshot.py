@@ -7,6 +7,7 @@ version has it.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,6 +19,8 @@ from engine.bm25 import Groups
 from engine.matrix import Vectors
 from engine.tail import NO_POSTINGS, Postings, Tail
 
+Numbered = tuple[NDArray[np.int64], NDArray[np.int32]]  # document numbers and counts, both [n]
+
 
 class Base(Protocol):
     """The folded index: postings of the documents below `folded`, by document number."""
@@ -26,6 +29,14 @@ class Base(Protocol):
 
     def fetch(self, term: str) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """(document numbers, counts) of a term."""
+        ...
+
+    def fetch_many(self, terms: Iterable[str]) -> Mapping[str, Numbered]:
+        """Those of several terms; a term that has none is left out."""
+        ...
+
+    def terms(self) -> Collection[str]:
+        """Every term it may have, in an order to which later ones are only appended."""
         ...
 
 
@@ -37,6 +48,14 @@ class NoBase:
     def fetch(self, term: str) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Nothing."""
         return np.zeros(0, np.int64), np.zeros(0, np.int32)
+
+    def fetch_many(self, terms: Iterable[str]) -> Mapping[str, Numbered]:
+        """Nothing."""
+        return {}
+
+    def terms(self) -> Collection[str]:
+        """None."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +105,17 @@ class Snapshot:
 
     def postings(self, term: str) -> Postings:
         """(rows, counts) of a term over base and tails, both int32[n]; dead rows among them."""
+        return self._joined(term, self.base.fetch(term))
+
+    def postings_of(self, terms: Iterable[str]) -> dict[str, Postings]:
+        """The postings of several terms, in their order, each once."""
+        wanted = tuple(dict.fromkeys(terms))
+        folded, none = self.base.fetch_many(wanted), NoBase().fetch("")
+        return {term: self._joined(term, folded.get(term, none)) for term in wanted}
+
+    def _joined(self, term: str, folded: Numbered) -> Postings:
         found: list[Postings] = []
-        docs, counts = self.base.fetch(term)
+        docs, counts = folded
         if len(docs):
             rows = self.base_rows[docs]
             there = rows >= 0

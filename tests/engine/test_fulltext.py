@@ -185,6 +185,21 @@ def test_the_vocabulary_only_grows(world: World) -> None:
     assert stored == world.fulltext.vocabulary
 
 
+def test_many_terms_are_fetched_as_each_is(world: World) -> None:
+    rng = random.Random(8)
+    for step in range(60):
+        world.put(rng.choice([None, *world.live]), some_terms(rng))
+        if step in (20, 40):
+            assert world.fulltext.fold(world.index)
+        snapshot = world.index.snapshot()
+        wanted = rng.sample([*WORDS, "absent", "x;y'z"], k=rng.choice([0, 1, 9]))
+        found = snapshot.postings_of([*wanted, *wanted[:1]])
+        assert list(found) == list(dict.fromkeys(wanted))
+        for term, (rows, counts) in found.items():
+            one, its = snapshot.postings(term)
+            assert sorted(zip(rows, counts, strict=True)) == sorted(zip(one, its, strict=True))
+
+
 def test_puts_during_a_fold_are_not_lost(world: World) -> None:
     for at in range(200):
         world.put(None, [["old", f"o{at}"]])
