@@ -75,7 +75,13 @@ class Asking:
         seconds: float | None = None,
     ) -> Page:
         """One page of engrams ranked as wholes, without evidence; Invalid for an empty question."""
-        raise Unsupported("find_objects is not in this release yet")
+        from engine.find_objects import find_objects
+
+        with self._upkeep.reading():
+            return find_objects(
+                self.reading, scope, question, filters, limit=limit, offset=offset, fusion=fusion,
+                scope_ids=scope_ids, shown=shown, seconds=seconds,
+            )  # fmt: skip
 
     def continue_(
         self,

@@ -20,6 +20,7 @@ from engine.config import Config
 from engine.errors import EmbedderFailed
 from engine.fusion import ROUNDING, Floats, Ints, Mask, best_by_engram, fitted
 from engine.index import PENDING
+from engine.matrix import Vectors
 from engine.model import Degraded
 from engine.naming_in_text import named, titles_contained
 from engine.query import Group, query_terms
@@ -63,13 +64,16 @@ class Retrieved:
 
 
 @dataclass(slots=True)
-class _Notes:
+class Notes:
+    """What is to be said of how the channels ran."""
+
     degraded: list[Degraded] = field(default_factory=list)
     failed: list[Degraded] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
     def fail(self, what: str, reason: str) -> None:
+        """A channel did not run."""
         said = Degraded(what, reason)
         self.degraded.append(said)
         self.failed.append(said)
@@ -97,7 +101,7 @@ def retrieve(
     in_scope, shown = fitted(covered, engrams), fitted(covered & ~hidden, engrams)
     visible = snapshot.visible(in_scope)
     counted = visible & shown[owners]
-    notes = _Notes()
+    notes = Notes()
     if groups is None:
         groups = query_terms(question, reader.languages())
     lexical = cosine = None
@@ -126,7 +130,7 @@ def _lexical(
     groups: Sequence[Group],
     visible: Mask,
     counted: Mask,
-    notes: _Notes,
+    notes: Notes,
 ) -> Floats:
     began = time.perf_counter()
     scores = np.zeros(snapshot.rows, dtype=np.float64)
@@ -143,9 +147,34 @@ def _vector(
     snapshot: Snapshot,
     question: str,
     counted: Mask,
-    notes: _Notes,
+    notes: Notes,
     seconds: float | None,
 ) -> Floats | None:
+    began = time.perf_counter()
+    vector = question_vector(reader, snapshot, question, counted, notes, seconds)
+    if vector is None:
+        return None
+    if not len(vector):
+        return np.zeros(snapshot.rows, dtype=np.float64)
+    cosines = np.nan_to_num(snapshot.cosines(vector), nan=0.0).astype(np.float64)
+    scores: Floats = np.where(counted, np.round(np.maximum(cosines, 0.0), COSINE_DECIMALS), 0.0)
+    notes.seconds["vector"] = time.perf_counter() - began
+    return scores
+
+
+def question_vector(
+    reader: Reader,
+    snapshot: Snapshot,
+    question: str,
+    counted: Mask,
+    notes: Notes,
+    seconds: float | None,
+) -> Vectors | None:
+    """float32[dimension]; of length 0 for a question that means nothing to a model.
+
+    None where there is none, so that the vector channel does not run. That is noted, and how many
+    of the counted documents have no vector yet.
+    """
     embedder = reader.embedder
     if embedder is None:
         notes.fail("vector", "embedding is switched off")
@@ -156,8 +185,7 @@ def _vector(
         notes.degraded.append(Degraded("vector", f"{pending} vector{plural} pending"))
     if not _MEANING.search(question):
         # A number or a sign means nothing to a model: it would find any text that has one.
-        return np.zeros(snapshot.rows, dtype=np.float64)
-    began = time.perf_counter()
+        return np.zeros(0, np.float32)
     try:
         vector = within(seconds, lambda: embedder.embed_query(_cut(embedder, question, notes)))
     except EmbedderFailed as error:
@@ -165,14 +193,10 @@ def _vector(
         return None
     if vector is None:
         notes.fail("vector", f"the model did not answer within {seconds:g} s")
-        return None
-    cosines = np.nan_to_num(snapshot.cosines(vector), nan=0.0).astype(np.float64)
-    scores: Floats = np.where(counted, np.round(np.maximum(cosines, 0.0), COSINE_DECIMALS), 0.0)
-    notes.seconds["vector"] = time.perf_counter() - began
-    return scores
+    return vector
 
 
-def _cut(embedder: QueryEmbedder, question: str, notes: _Notes) -> str:
+def _cut(embedder: QueryEmbedder, question: str, notes: Notes) -> str:
     """The beginning of the question that the model can read; said when it is not all."""
     limit = embedder.max_tokens
     # No tokenizer makes one token of more than 32 characters on average.

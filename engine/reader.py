@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from engine.catalogue import Catalogue
 from engine.columns import ColumnCache
 from engine.config import Config
+from engine.engram_vectors import EngramVectors
 from engine.entries import Entries
 from engine.index import Index
 from engine.model import Entry, PropertyValue, Span
@@ -109,6 +110,11 @@ class Reader(Protocol):
     @property
     def results(self) -> ResultSets:
         """The result sets that are kept."""
+        ...
+
+    @property
+    def engram_vectors(self) -> EngramVectors:
+        """`EngramVectors()`, made once."""
         ...
 
     @property

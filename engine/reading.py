@@ -9,6 +9,7 @@ from engine import tokens
 from engine.catalogue import Catalogue
 from engine.columns import ColumnCache
 from engine.config import Config
+from engine.engram_vectors import EngramVectors
 from engine.entries import Entries
 from engine.errors import StoreCorrupt
 from engine.index import Index
@@ -35,6 +36,7 @@ class Reading:
         self._wait = wait  # until the background has embedded everything, or so many seconds
         self.columns = ColumnCache(state.entries)
         self.results = ResultSets(state.config, state.clock)
+        self.engram_vectors = EngramVectors()
 
     @property
     def config(self) -> Config:

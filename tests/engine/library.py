@@ -13,6 +13,7 @@ from engine.catalogue import OPEN, Catalogue
 from engine.columns import ColumnCache
 from engine.config import DAY_NS, Config
 from engine.document import parse
+from engine.engram_vectors import EngramVectors
 from engine.entries import Entries
 from engine.index import NO_HASH, Documents, Index
 from engine.model import Entry, Namespace
@@ -89,6 +90,7 @@ class Library:
         self.index = Index()
         self.rows: dict[int, Held] = {}
         self.results = ResultSets(self.config, lambda: self.now)
+        self.engram_vectors = EngramVectors()
         self.reranker: Reranker | None = None
         self.now = NOW_NS
         self.misses: list[str] = []
