@@ -161,7 +161,7 @@ def _expressed(
 def _edges(state: State) -> Iterator[Problem]:
     """Edges in memory are the stored ones, and their ends exist."""
     with state.store.cursor() as cursor:
-        stored = edges.load(cursor)
+        stored = list(edges.load(cursor).rows())
     if Counter(stored) != Counter(state.edges.all()):
         what = "the edges in memory are not the stored ones"
         yield Problem(what, key="edges", hint=_REOPEN)

@@ -66,6 +66,14 @@ class Config:
     reader_patience_seconds: float = 1.0  # how long background work lets readers go first
     model_idle_seconds: float = 60.0
 
+    # Vectors above a number, where HNSW's candidates may stand for all (docs/adr/0011)
+    hnsw_vectors: int = 150_000  # up to here exact search
+    vector_memory: int = 0  # bytes that HNSW may take beside the vectors; 0: a quarter of the RAM
+    hnsw_candidates: int = 256  # vectors it is asked for
+    hnsw_effort: int = 256  # of which it looks at (ef_search)
+    hnsw_lexical: int = 4_096  # best documents of the lexical channel whose cosine is taken too
+    hnsw_newer: int = 5_000  # vectors it does not hold that are compared beside it before it grows
+
     # Store
     store_threads: int = 2  # DuckDB's own; one query rarely gains from more at these sizes
     store_memory_small: int = 256 * 1024 * 1024  # DuckDB's limit up to `store_parts_small` parts
@@ -78,6 +86,7 @@ class Config:
     load_batch: int = 20_000  # vectors read at a time (all at once costs twice the memory)
     fold_tail_parts: int = 2_000  # unfolded parts before a fold at a quiet moment
     fold_tail_share: float = 0.1  # … or this share of the base, whichever is more
+    fold_edges: int = 1_000  # engrams whose edges changed before igraph's graph is made anew
     quiet_seconds: float = 2.0  # no commit for so long is a quiet moment
     cache_bytes: int = 64 * 1024 * 1024
 

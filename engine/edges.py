@@ -10,11 +10,15 @@ dangling.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from engine.graph import Topology
 from engine.model import Entry, Link
 from engine.slug import fold
-from engine.store.edges import DANGLING, EdgeRow
+from engine.store.edges import DANGLING, EdgeColumns, EdgeRow, columns_of
 
 _SUFFIXES = (".md", ".html")
 
@@ -44,34 +48,63 @@ def link_of(row: EdgeRow, to_kind: str | None = None) -> Link:
     return Link(row.relation, row.written, row.heading, row.origin, None, to_kind)
 
 
-class Edges:
-    """Rows by source and by target. Changed under the writer lock only."""
+@dataclass(frozen=True, slots=True)
+class _Now:
+    """Columns and their topology, and what changed since: rows by source (they stand for all of
+    that source's), and the sources of those rows by target. The sets are replaced, never changed,
+    so that readers need no lock."""
 
-    def __init__(self, rows: Iterable[EdgeRow] = ()) -> None:
-        self._out: dict[int, tuple[EdgeRow, ...]] = {}
-        self._into: dict[int, set[int]] = {}
+    columns: EdgeColumns
+    topology: Topology
+    changed: dict[int, tuple[EdgeRow, ...]]
+    into: dict[int, frozenset[int]]
+
+
+class Edges:
+    """Rows by source and by target. Changed under the writer lock only, read without."""
+
+    def __init__(self, columns: EdgeColumns | None = None) -> None:
+        columns = columns_of(()) if columns is None else columns
+        self._now = _Now(columns, Topology(columns.source, columns.target), {}, {})
         self._waiting: dict[str, set[int]] = {}
-        by_source: dict[int, list[EdgeRow]] = {}
-        for row in rows:
-            by_source.setdefault(row.source, []).append(row)
-        for source, own in by_source.items():
-            self.set(source, own)
+        self.changes = 0  # grows with every change
+        waits = (columns.target == DANGLING) | (columns.target == columns.source)
+        for at in np.flatnonzero(waits).tolist():
+            self._wait(columns.row(at))
 
     def out(self, no: int) -> tuple[EdgeRow, ...]:
         """Edges that an engram expresses, in its order."""
-        return self._out.get(no, ())
+        return _out(self._now, no)
 
     def sources(self, no: int) -> list[int]:
         """Engrams with an edge to this one."""
-        return sorted(self._into.get(no, ()))
+        now = self._now
+        places = np.array(now.topology.into(no), np.int64)
+        kept = set(now.columns.source[places].tolist()) - now.changed.keys()
+        return sorted(kept | now.into.get(no, frozenset()))
 
     def into(self, no: int) -> list[EdgeRow]:
-        """Edges to an engram."""
-        return [row for source in self.sources(no) for row in self.out(source) if row.target == no]
+        """Edges to an engram, by source and in its order."""
+        now = self._now
+        columns, changed = now.columns, now.changed
+        rows = [
+            columns.row(at)
+            for at in now.topology.into(no)
+            if int(columns.source[at]) not in changed
+        ]
+        fresh = [
+            row
+            for source in now.into.get(no, ())
+            for row in changed.get(source, ())
+            if row.target == no
+        ]
+        return sorted([*rows, *fresh], key=_source) if fresh else rows
 
     def all(self) -> list[EdgeRow]:
         """Every edge."""
-        return [row for rows in list(self._out.values()) for row in rows]
+        now = self._now
+        kept = (row for row in now.columns.rows() if row.source not in now.changed)
+        return [*kept, *(row for rows in list(now.changed.values()) for row in rows)]
 
     def waiting(self, keys: Iterable[str]) -> set[int]:
         """Engrams with an edge that could find its target under one of these names."""
@@ -82,25 +115,24 @@ class Edges:
 
     def set(self, source: int, rows: Sequence[EdgeRow]) -> None:
         """The edges of an engram are now these."""
-        for row in self._out.pop(source, ()):
-            held = self._into.get(row.target)
+        now = self._now
+        for row in now.changed.get(source, ()):
+            held = now.into.get(row.target)
             if held is not None:
-                held.discard(source)
-                if not held:
-                    self._into.pop(row.target, None)
-        if not rows:
-            return
-        self._out[source] = tuple(rows)
+                now.into[row.target] = held - {source}
+        now.changed[source] = tuple(rows)
         for row in rows:
             if row.target in (DANGLING, source):
                 self._wait(row)
             else:
-                self._into.setdefault(row.target, set()).add(source)
+                now.into[row.target] = now.into.get(row.target, frozenset()) | {source}
+        self.changes += 1
 
     def orphan(self, target: int) -> None:
         """An engram was deleted: the edges to it are hidden, and may find another."""
         for row in self.into(target):
             self._wait(row)
+        self.changes += 1
 
     def erase(self, no: int) -> None:
         """Nothing is left of an engram: its edges go, those to it dangle."""
@@ -126,3 +158,39 @@ class Edges:
                 held -= gone
                 if not held:
                     self._waiting.pop(key, None)
+
+    # -- folding -------------------------------------------------------------------
+    @property
+    def unfolded(self) -> int:
+        """Engrams whose edges changed since the columns were made."""
+        return len(self._now.changed)
+
+    def fold(self, lock: AbstractContextManager[object]) -> None:
+        """Make columns and topology anew with what changed; `lock` is the writers', held for the
+        swap only."""
+        with lock:
+            before = self._now
+            changed = dict(before.changed)
+        columns = before.columns.merged(changed)
+        topology = Topology(columns.source, columns.target)
+        with lock:
+            later = {
+                source: rows
+                for source, rows in before.changed.items()
+                if changed.get(source) is not rows
+            }
+            into: dict[int, frozenset[int]] = {}
+            for source, rows in later.items():
+                for row in rows:
+                    if row.target not in (DANGLING, source):
+                        into[row.target] = into.get(row.target, frozenset()) | {source}
+            self._now = _Now(columns, topology, later, into)
+
+
+def _out(now: _Now, no: int) -> tuple[EdgeRow, ...]:
+    rows = now.changed.get(no)
+    return rows if rows is not None else tuple(map(now.columns.row, now.columns.of(no)))
+
+
+def _source(row: EdgeRow) -> int:
+    return row.source

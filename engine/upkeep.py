@@ -49,6 +49,11 @@ class Upkeep:
             due=lambda: self.fulltext.worth_folding(index),
         )
         register(
+            "edges",
+            lambda: state.edges.fold(state.store.lock),
+            due=lambda: state.edges.unfolded > state.config.fold_edges,
+        )
+        register(
             "checkpoint",
             state.store.checkpoint,
             due=lambda: state.store.log_bytes() > state.config.checkpoint_bytes,
@@ -83,8 +88,10 @@ class Upkeep:
             yield
 
     def problems(self) -> tuple[str, ...]:
-        """Failures in the background that still stand."""
-        return self.background.problems()
+        """Failures in the background, and of the model, that still stand."""
+        embedder = self.state.embedder
+        own = (embedder.trouble,) if embedder is not None and embedder.trouble else ()
+        return tuple(dict.fromkeys((*self.background.problems(), *own)))
 
     def settle(self) -> None:
         """Carry out the successions whose time has come."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.store.extensions import Cursor
 
@@ -12,6 +16,7 @@ _COLUMNS = (
     "source, relation, target, written, heading, origin, note, status, role, confidence, "
     "evidence_id, created_ns, updated_ns"
 )
+_CODED = ("relation", "origin")  # few distinct values, which all rows share
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +38,108 @@ class EdgeRow:
     updated_ns: int = 0
 
 
-def load(cursor: Cursor) -> list[EdgeRow]:
+@dataclass(frozen=True, slots=True)
+class EdgeColumns:
+    """Many edges, an array of one element an edge for each field of EdgeRow.
+
+    They are sorted by source, and those of one source in its order. A confidence that is not set is
+    NaN.
+    """
+
+    source: NDArray[np.int32]
+    relation: NDArray[np.object_]
+    target: NDArray[np.int32]
+    written: NDArray[np.object_]
+    heading: NDArray[np.object_]
+    origin: NDArray[np.object_]
+    note: NDArray[np.object_]
+    status: NDArray[np.object_]
+    role: NDArray[np.object_]
+    confidence: NDArray[np.float64]
+    evidence_id: NDArray[np.object_]
+    created_ns: NDArray[np.int64]
+    updated_ns: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def of(self, source: int) -> range:
+        """The places of an engram's edges."""
+        first, end = np.searchsorted(self.source, (source, source + 1))
+        return range(int(first), int(end))
+
+    def row(self, at: int) -> EdgeRow:
+        """The edge at a place."""
+        confidence = float(self.confidence[at])
+        return EdgeRow(
+            int(self.source[at]), self.relation[at], int(self.target[at]), self.written[at],
+            self.heading[at], self.origin[at], self.note[at], self.status[at], self.role[at],
+            None if confidence != confidence else confidence, self.evidence_id[at],
+            int(self.created_ns[at]), int(self.updated_ns[at]),
+        )  # fmt: skip
+
+    def rows(self) -> Iterator[EdgeRow]:
+        """Every edge."""
+        return map(self.row, range(len(self)))
+
+    def merged(self, changed: Mapping[int, Sequence[EdgeRow]]) -> EdgeColumns:
+        """With other edges for some sources."""
+        fresh = columns_of([row for rows in changed.values() for row in rows])
+        stays = ~np.isin(self.source, np.fromiter(changed, np.int32, len(changed)))
+        order = np.argsort(np.concatenate([self.source[stays], fresh.source]), kind="stable")
+        return EdgeColumns(
+            **{
+                each.name: np.concatenate(
+                    [getattr(self, each.name)[stays], getattr(fresh, each.name)]
+                )[order]
+                for each in fields(EdgeColumns)
+            }
+        )
+
+
+def columns_of(rows: Iterable[EdgeRow]) -> EdgeColumns:
+    """The columns of some rows."""
+    held = sorted(rows, key=lambda row: row.source)
+    values: dict[str, list[Any]] = {
+        each.name: [getattr(row, each.name) for row in held] for each in fields(EdgeRow)
+    }
+    values["confidence"] = [np.nan if each is None else each for each in values["confidence"]]
+    return EdgeColumns(
+        **{name: np.array(column, _TYPES.get(name, object)) for name, column in values.items()}
+    )
+
+
+_TYPES: Mapping[str, type] = {
+    "source": np.int32,
+    "target": np.int32,
+    "confidence": np.float64,
+    "created_ns": np.int64,
+    "updated_ns": np.int64,
+}
+
+
+def load(cursor: Cursor) -> EdgeColumns:
     """Every edge, in the order in which the engrams express them."""
-    rows = cursor.execute(f"SELECT {_COLUMNS} FROM edge ORDER BY source, rowid").fetchall()
-    return [EdgeRow(*row) for row in rows]
+    words = {name: _distinct(cursor, name) for name in _CODED}
+    coded = {
+        name: f"list_position(?, {name}) - 1 AS {name}" if words[name] else name for name in _CODED
+    }
+    selected = ", ".join(coded.get(name, name) for name in _COLUMNS.split(", "))
+    found = cursor.execute(
+        f"SELECT {selected} FROM edge ORDER BY source, rowid",
+        [words[name] for name in _CODED if words[name]],
+    ).fetchnumpy()
+    for name, known in words.items():
+        if known:
+            found[name] = np.array(known, object)[np.asarray(found[name])]
+    found["confidence"] = np.ma.filled(found["confidence"].astype(np.float64), np.nan)
+    return EdgeColumns(
+        **{name: np.asarray(column, _TYPES.get(name, object)) for name, column in found.items()}
+    )
+
+
+def _distinct(cursor: Cursor, name: str) -> list[str]:
+    return [word for (word,) in cursor.execute(f"SELECT DISTINCT {name} FROM edge").fetchall()]
 
 
 def add(cursor: Cursor, rows: Sequence[EdgeRow]) -> None:
