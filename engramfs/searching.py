@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from engine.model import NOWHERE
 from engine.recall.answer import ECHO_BYTES, echo, joined
 from engine.recall.items import Item
 from engine.recall.json_form import item_values
@@ -142,6 +143,8 @@ def _item(hit: Hit, path_of: PathOf, count: Callable[[str], int]) -> dict[str, o
 
 def _span(passage: Passage) -> str:
     span = passage.span
+    if span == NOWHERE:  # a host's part: no line of the file says it
+        return one_line(" / ".join(passage.heading_path)) or "passage"
     lines = (
         f"line {span.start_line}"
         if span.start_line == span.end_line

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from engine.config import Config
 from engine.evidence import Parts
-from engine.model import Entry, Passage, PropertyValue
+from engine.model import NOWHERE, Entry, Passage, PropertyValue
 from engine.passages import Shift, body_of, passages_of
 from engine.ranking import Ranked
 from engine.reader import Row
@@ -76,14 +76,17 @@ def make_item(
     best = _best_passages(parts, row, moved, config)
     if detail == "summary":
         return item
+    unwritten = tuple(passage for passage in best if passage.span == NOWHERE)
+    beside = in_order(_within(unwritten, config.passages_tokens, count))  # no body shows these
+    whole = replace(item, passages=beside, spare=best)
     if detail == "full":
-        return replace(item, body=body_of(row), spare=best)
+        return replace(whole, body=body_of(row))
     if detail == "auto":
         body = body_of(row)
         # No text has so many characters a token: a book is not counted to learn that it is long.
         short = len(body) <= config.whole_engram_tokens * CHARACTERS_A_TOKEN
         if short and count(body) <= config.whole_engram_tokens:
-            return replace(item, body=body, spare=best)
+            return replace(whole, body=body)
     kept = _within(best, config.passages_tokens, count)
     return replace(item, passages=in_order(kept), spare=kept)
 
@@ -95,8 +98,8 @@ def _cut(summary: str) -> str:
 
 
 def in_order(passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
-    """In the order of the document."""
-    return tuple(sorted(passages, key=lambda passage: passage.span.byte_start))
+    """In the order of the document, the host's behind."""
+    return tuple(sorted(passages, key=lambda passage: passage.position))
 
 
 def reductions(item: Item) -> list[Item]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from engine.filters import CORE_KEYS
-from engine.model import Passage
+from engine.model import NOWHERE, Passage
 from engine.recall.answer import ECHO_BYTES, REASON_CHARACTERS, Extras, Head, echo
 from engine.recall.items import Item
 from engine.visible import json_text
@@ -81,14 +81,15 @@ def item_values(item: Item) -> dict[str, object]:
 
 
 def passage_values(passage: Passage) -> dict[str, object]:
-    """A passage as JSON holds it."""
+    """A passage as JSON holds it; one that does not stand in the file has no lines there."""
+    span, there = passage.span, passage.span != NOWHERE
     return {
         "text": passage.text,
         "heading_path": list(passage.heading_path),
-        "start_line": passage.span.start_line,
-        "end_line": passage.span.end_line,
-        "byte_start": passage.span.byte_start,
-        "byte_end": passage.span.byte_end,
+        "start_line": span.start_line if there else None,
+        "end_line": span.end_line if there else None,
+        "byte_start": span.byte_start if there else None,
+        "byte_end": span.byte_end if there else None,
     }
 
 

@@ -62,9 +62,9 @@ def kept(rows: Iterable[Past], now_ns: int, config: Config) -> Kept:
     the saves of a run that may still go on (its beginning says how long). A change of attributes,
     or of the host's parts, is no version. Saves of one session within `collapse_ns` of the first
     are one version, as are those of one handle (`amends`): only the last of them, and the state
-    before the first, stay. Of the replaced versions the newest `history_versions` an engram stay, for
-    `history_ns` after they were replaced, `history_bytes` over all engrams, oldest first; but the
-    newest one of an engram that lives, or died within the grace time, always. A deleted engram
+    before the first, stay. Of the replaced versions the newest `history_versions` an engram stay,
+    for `history_ns` after they were replaced, `history_bytes` over all engrams, oldest first; but
+    the newest one of an engram that lives, or died within the grace time, always. A deleted engram
     whose last version goes is erased.
     """
     present: dict[int, Past] = {}
