@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from engine.config import SECOND_NS, Config
-from engine.errors import NotFound, shown
+from engine.errors import Conflict, NotFound, shown
 from engine.evidence import Evidence
 from engine.fusion import Floats, Longs
 from engine.ids import maker
@@ -72,19 +72,31 @@ class ResultSets:
         self._sets: dict[str, ResultSet] = {}  # oldest first
 
     def keep(self, found: ResultSet) -> str:
-        """Keep the first hits of a set under its id, a new one if it has none; returns the id.
-
-        A set that is kept again lives as long as a new one.
-        """
+        """Keep the first hits of a set under a new id, which is returned."""
         kept = found.taken(np.arange(min(len(found), self._hits)))
-        kept = replace(kept, id=found.id or self._new_id(), made_ns=self._clock())
+        kept = replace(kept, id=self._new_id(), made_ns=self._clock())
         with self._lock:
-            self._drop_old(kept.made_ns)
-            self._sets.pop(kept.id, None)
-            self._sets[kept.id] = kept
-            while len(self._sets) > self._most:
-                del self._sets[next(iter(self._sets))]
+            self._add(kept)
         return kept.id
+
+    def restore(self, found: ResultSet) -> None:
+        """Keep a set that was kept once under its own id, as young as a new one.
+
+        One that is here still goes on. Conflict where the id is of another scope's set.
+        """
+        kept = replace(found, made_ns=self._clock())
+        with self._lock:
+            here = self._sets.pop(found.id, kept)
+            if here.scope != found.scope:
+                self._sets[found.id] = here
+                raise Conflict(f"the result set {found.id} is another one here", "search again")
+            self._add(replace(here, made_ns=kept.made_ns))
+
+    def _add(self, kept: ResultSet) -> None:
+        self._drop_old(kept.made_ns)
+        self._sets[kept.id] = kept
+        while len(self._sets) > self._most:
+            del self._sets[next(iter(self._sets))]
 
     def get(self, scope: Scope, id: str) -> ResultSet:
         """A set that was made in this very scope; NotFound."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.config import SECOND_NS, Config
-from engine.errors import Invalid, NotFound
+from engine.errors import Conflict, Invalid, NotFound
 from engine.evidence import Evidence
 from engine.model import Page
 from engine.namespace import Scope
@@ -170,12 +170,14 @@ def test_the_oldest_set_goes_where_one_is_too_many() -> None:
     assert [sets.get(TREE, id).id for id in ids[2:]] == ids[2:]
 
 
-def test_a_set_that_is_kept_again_is_the_same_one_and_young_again() -> None:
+def test_a_set_that_is_restored_is_the_same_one_and_young_again() -> None:
     now = [0]
     sets = ResultSets(Config(result_sets=2), lambda: now[0])
     first, second = sets.keep(some_set(1)), sets.keep(some_set(1))
     now[0] = 600 * SECOND_NS
-    assert sets.keep(sets.get(TREE, first)) == first
+    sets.restore(sets.get(TREE, first))
+    with pytest.raises(Conflict):
+        sets.restore(replace(sets.get(TREE, first), scope=Scope((("team", "a"),))))
     sets.keep(some_set(1))
     with pytest.raises(NotFound):
         sets.get(TREE, second)  # the oldest now
