@@ -90,11 +90,11 @@ def keep(state: State, hashes: Sequence[bytes], made: Vectors) -> None:
     with state.store.lock:
         fresh = [at for at, hash in enumerate(hashes) if not state.index.has_vector(hash)]
         new, rows = [hashes[at] for at in fresh], made[fresh]
+        waiting = state.index.rows_waiting
         with state.store.transaction() as cursor:
-            if state.embedder is not None and not state.index.dimension:
-                model = vectors.Model(state.embedder.fingerprint, state.embedder.dimension)
-                vectors.agree(cursor, model)  # it could not be read when the store was opened
             vectors.add(cursor, new, rows)
+            if state.index.pending_count == sum(bool(waiting(hash)) for hash in new):
+                vectors.end_anew(cursor)
         state.index.add_vectors(new, rows)
 
 

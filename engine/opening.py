@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine import tokens
+from engine.agreement import Agreed
 from engine.catalogue import catalogue_from_rows
 from engine.config import Config
 from engine.edges import Edges
@@ -26,7 +27,7 @@ from engine.sources import Sources
 from engine.state import DIRECTORIES_SEQ, State
 from engine.store import catalogue as stored_catalogue
 from engine.store import edges as stored_edges
-from engine.store import meta, places, vectors
+from engine.store import meta, places
 from engine.store.connection import Store
 from engine.store.fulltext import Fulltext
 from engine.store.loading import load
@@ -51,7 +52,7 @@ def open_state(
 ) -> tuple[State, Fulltext]:
     """The state of an opened store; `re_embed` drops the vectors of another model.
 
-    Raises StoreHeld, StoreCorrupt, SchemaTooNew, Unsupported."""
+    Raises StoreHeld, StoreCorrupt, SchemaTooNew, Unsupported, EmbedderFailed."""
     if embed not in EMBED_MODES:
         known = ", ".join(EMBED_MODES)
         raise Invalid(Problem(f"embed cannot be {embed!r}", key="embed", hint=f"one of {known}"))
@@ -61,9 +62,10 @@ def open_state(
     collects = gc.isenabled()
     gc.disable()  # a third of the time goes into looking for garbage that is not there
     try:
-        if embed != "off" and embedder is not None:
-            _agree_on_model(store, embedder, embed, re_embed)
-        state, fulltext = _filled(store, embedder, embed, config, clock, new_id)
+        agreed = Agreed(embedder, store) if embedder is not None else None
+        if embed != "off" and agreed is not None:
+            _agree(agreed, embed, re_embed)
+        state, fulltext = _filled(store, agreed, embed, config, clock, new_id)
     except BaseException:
         store.close()
         raise
@@ -74,28 +76,25 @@ def open_state(
     return state, fulltext
 
 
-def _agree_on_model(store: Store, embedder: Embedder, embed: str, re_embed: bool) -> None:
-    """The store's vectors are the embedder's, or there are none.
+def _agree(embedder: Agreed, embed: str, re_embed: bool) -> None:
+    """The store's vectors are the model's, or there are none.
 
     A model that cannot be read does not keep a store shut in the background mode: everything else
-    works, and embedding fails and is reported until it can be read.
+    works, and embedding fails and is reported until it can be read. Its tokenizer must be there:
+    what it counts decides where parts are cut.
     """
+    embedder.count_tokens("")
     try:
-        wanted = vectors.Model(embedder.fingerprint, embedder.dimension)
+        embedder.agree(re_embed=re_embed)
     except EmbedderFailed as error:
         if embed == "inline":
             raise
         log.error("the model cannot be used: %s", error)
-        return
-    with store.transaction() as cursor:
-        if re_embed and vectors.model(cursor) != wanted:
-            vectors.drop_all(cursor)
-        vectors.agree(cursor, wanted)
 
 
 def _filled(
     store: Store,
-    embedder: Embedder | None,
+    embedder: Agreed | None,
     embed: str,
     config: Config,
     clock: Callable[[], int],

@@ -34,7 +34,8 @@ def reindex(
 ) -> dict[str, int]:
     """Rebuild; returns counts of engrams looked at, changed and damaged.
 
-    `embed`: forget every vector, so that the model of this store embeds everything again. Damaged
+    `embed`: forget every vector, so that the model of this store embeds everything again; one that
+    was stopped before it had embedded everything goes on where it was. Damaged
     engrams are left as they are and recorded in `state.damaged`. `kinds` limits it to some.
     """
     if embed:
@@ -68,18 +69,25 @@ def _drop_orphans(state: State) -> None:
 
 
 def forget_vectors(state: State) -> None:
-    """Every text waits for a vector again. Unsupported without a model."""
-    if state.embedder is None:
+    """Every text waits for a vector again; those that such a call has brought since stay.
+
+    Unsupported where embedding is off, EmbedderFailed (and nothing forgotten) without a model.
+    """
+    embedder = state.embedder
+    if embedder is None or state.embed == "off":
         raise Unsupported(
             "embedding is off, so there is no model to embed with",
             "set embed to background or inline and run it again",
         )
+    embedder.agree(re_embed=True)
+    embedder.embed_query("text")
     with state.store.lock:
         with state.store.transaction() as cursor:
-            vectors.drop_all(cursor)
-            model = vectors.Model(state.embedder.fingerprint, state.embedder.dimension)
-            vectors.agree(cursor, model)
-        state.index.drop_vectors()
+            goes_on = vectors.is_anew(cursor, embedder.fingerprint) and state.index.pending_count
+            if not goes_on:
+                vectors.begin_anew(cursor, embedder.fingerprint)
+        if not goes_on:
+            state.index.drop_vectors()
 
 
 def _write(state: State, again: list[tuple[Entry, Prepared]]) -> int:

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from engine.agreement import Agreed
 from engine.catalogue import Catalogue
 from engine.config import Config
 from engine.edges import Edges
-from engine.embed import Embedder
 from engine.entries import Entries, Shelf
 from engine.errors import NotFound
 from engine.index import Index
@@ -42,7 +42,7 @@ class State:
     clock: Callable[[], int]
     new_id: Callable[[], str]
     embed: str  # background | inline | off
-    embedder: Embedder | None
+    embedder: Agreed | None  # there is none only where embedding is off
     count_tokens: Callable[[str], int] | None
     catalogue: Catalogue
     entries: Entries

@@ -9,6 +9,7 @@ from typing import TypeVar
 from engine.applying import apply_kinds, changed_kinds
 from engine.check import check
 from engine.embedding import embedding_of
+from engine.hnsw_build import HnswBuild
 from engine.languages import count_languages
 from engine.linking import After, resolve_again
 from engine.model import Problem
@@ -34,6 +35,7 @@ class Upkeep:
         self.fulltext = fulltext
         embedding = embedding_of(state) if state.embed != "off" else None
         self.background = Background(state.config, embedding)
+        self.hnsw = HnswBuild(state.index, state.config)
         self._register()
 
     def _register(self) -> None:
@@ -58,6 +60,7 @@ class Upkeep:
             state.store.checkpoint,
             due=lambda: state.store.log_bytes() > state.config.checkpoint_bytes,
         )
+        register("hnsw", self.hnsw.begin, due=self.hnsw.due)
         register("prune", self.prune, every_seconds=_HOUR)
 
     def start(self) -> None:
@@ -65,8 +68,9 @@ class Upkeep:
         self.background.start()
 
     def close(self) -> None:
-        """End the thread, write down what only memory has, close the store."""
+        """End the threads, write down what only memory has, close the store."""
         self.background.stop()
+        self.hnsw.stop()
         self.state.keep_moved_directories()
         self.state.store.close()
 
@@ -90,8 +94,9 @@ class Upkeep:
     def problems(self) -> tuple[str, ...]:
         """Failures in the background, and of the model, that still stand."""
         embedder = self.state.embedder
-        own = (embedder.trouble,) if embedder is not None and embedder.trouble else ()
-        return tuple(dict.fromkeys((*self.background.problems(), *own)))
+        own = (embedder.trouble if embedder is not None else "", self.hnsw.problem)
+        told = (*self.background.problems(), *own)
+        return tuple(dict.fromkeys(problem for problem in told if problem))
 
     def settle(self) -> None:
         """Carry out the successions whose time has come."""
@@ -150,6 +155,8 @@ class Upkeep:
     ) -> Mapping[str, int]:
         """Make everything derived anew."""
         counts = reindex(self.state, embed=embed, progress=progress)
+        if embed:
+            self.background.embed_now()
         self.fulltext.bulk(self.state.index)
         self.background.committed()
         return counts

@@ -104,6 +104,14 @@ class Background:
             with self._changed:
                 self._changed.notify_all()
 
+    def embed_now(self) -> None:
+        """Try again at once what failed, and what may have been mended is no problem until then."""
+        self._embed_failures, self._embed_at = 0, 0.0
+        self._failed = {}
+        self._problems.pop(EMBED, None)
+        with self._changed:
+            self._changed.notify_all()
+
     def model_used(self) -> None:
         """A question was embedded: the model is not idle."""
         self._model_used = self._clock()

@@ -15,6 +15,8 @@ from engine.store.versions import DOCUMENT, HASH_BYTES, NO_HASH, unpack_document
 
 Vectors = NDArray[np.float32]
 
+_ANEW = "vectors_anew"  # meta: the fingerprint of the model that is making all vectors anew
+
 
 @dataclass(frozen=True, slots=True)
 class Model:
@@ -84,6 +86,23 @@ def add(cursor: Cursor, hashes: Sequence[bytes], vectors: Vectors) -> None:
 def drop_all(cursor: Cursor) -> None:
     """Forget every vector: another model embeds everything again."""
     cursor.execute("DELETE FROM vector")
+
+
+def begin_anew(cursor: Cursor, wanted: str) -> None:
+    """Forget every vector, and remember until `end_anew` that a model makes them anew."""
+    drop_all(cursor)
+    meta.put(cursor, _ANEW, wanted)
+
+
+def is_anew(cursor: Cursor, wanted: str) -> bool:
+    """Whether the model of a fingerprint has begun to make every vector anew, and not ended."""
+    return meta.get(cursor, _ANEW) == wanted
+
+
+def end_anew(cursor: Cursor) -> None:
+    """Every vector is made."""
+    if meta.get(cursor, _ANEW):
+        meta.put(cursor, _ANEW, "")
 
 
 def drop_unused(cursor: Cursor) -> int:
