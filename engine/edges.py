@@ -9,9 +9,10 @@ dangling.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from heapq import merge
 
 import numpy as np
 
@@ -85,20 +86,24 @@ class Edges:
 
     def into(self, no: int) -> list[EdgeRow]:
         """Edges to an engram, by source and in its order."""
+        return list(self.inward(no))
+
+    def inward(self, no: int) -> Iterator[EdgeRow]:
+        """The same, one at a time: of a hub that everybody links to nobody wants them all."""
         now = self._now
         columns, changed = now.columns, now.changed
-        rows = [
+        kept = (
             columns.row(at)
             for at in now.topology.into(no)
             if int(columns.source[at]) not in changed
-        ]
+        )
         fresh = [
             row
-            for source in now.into.get(no, ())
+            for source in sorted(now.into.get(no, ()))
             for row in changed.get(source, ())
             if row.target == no
         ]
-        return sorted([*rows, *fresh], key=_source) if fresh else rows
+        return merge(kept, fresh, key=_source)
 
     def all(self) -> list[EdgeRow]:
         """Every edge."""

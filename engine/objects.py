@@ -9,13 +9,14 @@ from engine.document import parse
 from engine.entries import Place
 from engine.errors import StoreCorrupt
 from engine.host_parts import NOTHING, Hosted, joined
-from engine.model import Edge, Engram, Entry, Span, Status
+from engine.model import Edge, Engram, Entry, Span, Status, VectorIndex
 from engine.namespace import Scope
 from engine.parts import head_lines, head_text
 from engine.state import State
 from engine.store import refusals, vectors, versions
 from engine.store.edges import DANGLING, EdgeRow
 from engine.store.versions import Version
+from engine.walk import Arc, arcs
 
 _MISSES = 10  # questions without a hit that `status` names
 
@@ -125,28 +126,22 @@ def edges_of(state: State, scope: Scope, entry: Entry) -> tuple[Edge, ...]:
     An edge is hidden while its other end is deleted or outside the scope. Until a succession is
     settled, edges to the original lead to the copy.
     """
-    out = [_edge(state, scope, row) for row in state.edges.out(entry.no)]
-    numbers = [
-        entry.no,
-        *(
-            original
-            for original, copy, _ in state.entries.awaiting()
-            if copy == entry.no and state.entries.successor(original) is not None
-        ),
-    ]
-    into = [_edge(state, scope, row) for no in numbers for row in state.edges.into(no)]
-    return tuple(edge for edge in (*out, *into) if edge is not None)
+    led = {arc.row: edge_of(arc, entry) for arc in arcs(state, scope, entry.no, "out", limit=None)}
+    out = (
+        edge(row, entry, None) if row.target == DANGLING else led.get(row)
+        for row in state.edges.out(entry.no)
+    )
+    into = (edge_of(arc, entry) for arc in arcs(state, scope, entry.no, "in", limit=None))
+    return (*(each for each in out if each is not None), *into)
 
 
-def _edge(state: State, scope: Scope, row: EdgeRow) -> Edge | None:
-    if row.source == row.target:
-        return None
-    source = _seen(state, scope, row.source)
-    target = None if row.target == DANGLING else _seen(state, scope, row.target)
-    if source is None or (row.target != DANGLING and target is None):
-        return None
-    if target is not None and source.no == target.no:
-        return None  # a copy that links to the original which it is to succeed
+def edge_of(arc: Arc, entry: Entry) -> Edge:
+    """An arc of an engram as a value."""
+    return edge(arc.row, entry, arc.other) if arc.outward else edge(arc.row, arc.other, entry)
+
+
+def edge(row: EdgeRow, source: Entry, target: Entry | None) -> Edge:
+    """A stored edge as a value, between those who answer for its ends now."""
     return Edge(
         source=source.id,
         relation=row.relation,
@@ -164,20 +159,15 @@ def _edge(state: State, scope: Scope, row: EdgeRow) -> Edge | None:
     )
 
 
-def _seen(state: State, scope: Scope, no: int) -> Entry | None:
-    entry = state.entries.get(no)
-    if entry is not None and entry.deleted_ns is not None:
-        entry = state.entries.successor(no)
-    return entry if entry is not None and scope.covers(entry.namespace) else None
-
-
 def lost(state: State, place: Place) -> Entry | None:
     """The engram that a path lost within the grace time and that lives nowhere."""
     found = state.entries.lost(place, state.clock(), state.config.grace_ns)
     return found[0] if found is not None else None
 
 
-def status(state: State, scope: Scope, problems: tuple[str, ...]) -> Status:
+def status(
+    state: State, scope: Scope, problems: tuple[str, ...], vector_index: VectorIndex
+) -> Status:
     """Counts of what the scope covers."""
     seen = [entry for entry in state.entries.live() if scope.covers(entry.namespace)]
     kinds = Counter(entry.kind for entry in seen)
@@ -194,6 +184,7 @@ def status(state: State, scope: Scope, problems: tuple[str, ...]) -> Status:
         refusals=len(state.refusals.notices(scope.attributes, now)),
         seq=state.store.counters.next_seq - 1,
         embed=state.embed,
+        vector_index=vector_index,
         model=model.fingerprint if model is not None else "",
         kinds={name: kinds.get(name, 0) for name in state.catalogue.kinds},
         misses=tuple(dict.fromkeys(asked))[:_MISSES],
