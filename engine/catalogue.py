@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.slug import fold, nfc
+from engine.model import Engram, Entry
+from engine.slug import SUFFIX, fold, nfc
 
 TYPES = ("string", "number", "boolean", "datetime")
 RESERVED_KEYS = frozenset({"id", "kind", "domain", "slug", "title", "summary"})
@@ -158,6 +159,14 @@ def kind_to_json(kind: Kind) -> str:
     for name in ("description", "parent", "part", "embed", "lang", "briefing"):
         spec[name] = getattr(kind, name)
     return json.dumps(spec, ensure_ascii=False)
+
+
+def engram_path(engram: Entry | Engram, catalogue: Catalogue = OPEN) -> str:
+    """The path of an engram's file below the mountpoint: `deal/acme.md`.
+
+    The catalogue knows how the directory of a declared kind is spelt.
+    """
+    return f"{catalogue.directory(engram.kind)}/{engram.name}{SUFFIX}"
 
 
 def catalogue_to_rows(catalogue: Catalogue) -> list[tuple[str, str]]:

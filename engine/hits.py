@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,32 @@ from engine.passages import passages_of, shift, snippet
 from engine.ranking import Ranking
 from engine.reader import Reader, Row
 from engine.result_sets import ResultSet
+
+
+class Found(Protocol):
+    """A hit of a page, or an item of a recall."""
+
+    @property
+    def entry(self) -> Entry: ...
+
+    @property
+    def score(self) -> float: ...
+
+
+F = TypeVar("F", bound=Found)
+
+
+def sort_objects(found: Iterable[F]) -> list[F]:
+    """Hits in the order of every ranking: score, then the newer, then the smaller id."""
+    return sorted(found, key=lambda one: (-one.score, -one.entry.updated_ns, one.entry.id))
+
+
+def landing_ids(found: Iterable[Found]) -> tuple[str, ...]:
+    """Ids of the engrams to expand from, in the order of the hits, each once.
+
+    A part is found as evidence of its engram, so the engram is where it lands.
+    """
+    return tuple(dict.fromkeys(one.entry.id for one in found))
 
 
 def result_set(scope: Scope, ranking: Ranking, words: Sequence[str] = ()) -> ResultSet:
