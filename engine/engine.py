@@ -19,8 +19,9 @@ from engine.applying import make_kind, remove_kind
 from engine.asking import Asking
 from engine.catalogue import Catalogue
 from engine.config import Config
-from engine.entries import Place
+from engine.entries import Place, is_live
 from engine.errors import NotFound
+from engine.filters import Filters, equal_to
 from engine.ids import uuid7
 from engine.model import (
     Change,
@@ -44,6 +45,7 @@ from engine.put_many import put_many
 from engine.reading import Reading
 from engine.slug import nfc
 from engine.upkeep import Upkeep
+from engine.walking import Walking
 
 if TYPE_CHECKING:
     from engine.embed import Embedder
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
     from engine.ports import Reranker, TextHook
 
 
-class Engine(Asking):
+class Engine(Asking, Walking):
     """An open store. Make it with `open`; `close` it once."""
 
     def __init__(self, upkeep: Upkeep) -> None:
@@ -176,6 +178,19 @@ class Engine(Asking):
         entry, position = found
         return entry, parts_of(self._state, entry)[position]
 
+    def by_property(self, scope: Scope, name: str, value: object) -> tuple[Entry, ...]:
+        """The live engrams that have a value (or one of a list) in a property, by kind and slug.
+
+        Numbers are equal by value, texts exactly after NFC, times by instant; a list has each of
+        its elements, null is missing. Invalid for a property that no kind declares.
+        """
+        state = self._state
+        test = equal_to(name, value, state.catalogue)
+        numbers = state.properties.select(Filters(tests=(test,)))
+        found = [entry for no in numbers if (entry := state.entries.get(no)) is not None]
+        seen = [each for each in found if is_live(each) and scope.covers(each.namespace)]
+        return tuple(sorted(seen, key=lambda each: (each.kind, each.slug, each.id)))
+
     def edges(self, scope: Scope, ref: str) -> tuple[Edge, ...]:
         """Edges out of an engram, then those into it; to and from what the scope covers."""
         return edges_of(self._state, scope, self._state.find(scope, ref))
@@ -186,7 +201,8 @@ class Engine(Asking):
 
     def status(self, scope: Scope) -> Status:
         """Counts of what the scope covers."""
-        return status(self._state, scope, self._upkeep.problems())
+        upkeep = self._upkeep
+        return status(self._state, scope, upkeep.problems(), upkeep.hnsw.progress())
 
     # -- writing -----------------------------------------------------------------
     def put(self, scope: Scope, draft: Draft, *, expect: int | None = None) -> Commit:

@@ -5,9 +5,11 @@ Repeated or comma-separated values mean any of them. A value that holds commas i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
+from math import isfinite
 
 from engine.catalogue import WELL_KNOWN, Catalogue, Field, Kind
 from engine.conditions import Equals, Range, Test, by_shape
@@ -113,6 +115,42 @@ def parse_filters(pairs: Sequence[tuple[str, str]], catalogue: Catalogue) -> Fil
     )
 
 
+def equal_to(name: str, value: object, catalogue: Catalogue) -> Equals:
+    """The condition that a property has a value (or one of a list), as a host gives it.
+
+    A text counts as it stands; numbers, booleans, dates and times as `prop.NAME=…` writes them.
+    Raises Invalid for a property that no kind declares (open mode takes any), and for values that
+    fit no declaration of it.
+    """
+    parsing = _Parsing(catalogue)
+    fields = parsing.fields(name, None)
+    if not fields and not catalogue.open:
+        parsing.say(name, f"no kind declares `{shown(name)}`", parsing.declared(None))
+    given = list(value) if isinstance(value, list | tuple) else [value]
+    values = [text for one in given if (text := _written(one)) is not None]
+    if len(values) < len(given) or not given:
+        what = "null is a missing value, which nothing equals" if value is None else "no value"
+        hint = "ask for a text, a number, a boolean, a time, or a list of these"
+        parsing.say(name, f"{shown(name)}: {what}", hint)
+    if parsing.problems:
+        raise Invalid(*parsing.problems)
+    test = parsing.fitting(name, name, values, (), fields) if fields else by_shape(name, values)
+    if parsing.problems:
+        raise Invalid(*parsing.problems)
+    return test
+
+
+def _written(value: object) -> str | None:
+    """A value as text; None for what no property can equal."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(value) if isfinite(value) else None
+    if isinstance(value, date):  # and datetime
+        return value.isoformat()
+    return str(value) if isinstance(value, str | int | Decimal) else None
+
+
 def _any_of(given: Iterable[str]) -> list[str]:
     """The values asked for: each as a whole, and its parts between commas."""
     found: dict[str, None] = {}
@@ -208,14 +246,15 @@ class _Parsing:
                 return self.range(key, base, suffix, given, fields)
         if self.catalogue.open and name:
             return self.equals(key, name, given, [])
-        declared = {n for kind in self.searched(kinds) for n in kind.fields}
         where = f" by {_listed(kinds)}" if kinds else ""
-        self.say(
-            key,
-            f"{key}={shown(','.join(given))}: `{shown(name)}` is not declared{where}",
-            "declared are " + _listed({*declared, *WELL_KNOWN}),
-        )
+        said = f"{key}={shown(','.join(given))}: `{shown(name)}` is not declared{where}"
+        self.say(key, said, self.declared(kinds))
         return None
+
+    def declared(self, kinds: frozenset[str] | None) -> str:
+        """The properties that can be asked for."""
+        names = {name for kind in self.searched(kinds) for name in kind.fields}
+        return "declared are " + _listed({*names, *WELL_KNOWN})
 
     def searched(self, kinds: frozenset[str] | None) -> list[Kind]:
         every = self.catalogue.kinds.values()
@@ -238,11 +277,25 @@ class _Parsing:
         if several and not any("in" in declared.operators for declared in fields):
             self.say(key, f"{key} takes one value", f"write {key}=VALUE once")
             return None
+        wholes = {value.strip() for value in given if "," in value}
+        return self.fitting(key, name, values, wholes, fields)
+
+    def fitting(
+        self,
+        key: str,
+        name: str,
+        values: Sequence[str],
+        excused: Collection[str],
+        fields: Sequence[Field],
+    ) -> Equals:
+        """Any of the values, each as whatever a declaration takes it for.
+
+        One that fits none is told, but for those excused.
+        """
         texts: set[str] = set()
         numbers: set[Decimal] = set()
         instants: set[int] = set()
         flags: set[bool] = set()
-        wholes = {value.strip() for value in given if "," in value}
         for value in values:
             fit = False
             for declared in fields:
@@ -260,7 +313,7 @@ class _Parsing:
                 elif declared.type == "boolean" and value.lower() in TRUE | FALSE:
                     flags.add(value.lower() in TRUE)
                     fit = True
-            if not fit and value not in wholes:
+            if not fit and value not in excused:
                 self.say(key, f"{key}: {shown(value)!r} does not fit", _valid(fields))
         return Equals(
             name, frozenset(texts), frozenset(numbers), frozenset(instants), frozenset(flags)
