@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 
 from engine.errors import Problem as Problem
 
@@ -154,9 +155,14 @@ class Part:
     heading_path: tuple[str, ...]
     text: str  # LF line ends, as it stands in the body; for part 0 the head's lines
     span: Span
-    terms: tuple[str, ...]  # analysed, in order, repeats kept
+    runs: tuple[tuple[str, ...], ...]  # analysed terms, in order, repeats kept (`engine.also`)
     embed_text: str  # "" = never embedded
     origin: str = "cut"  # or "host"
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Of all runs."""
+        return tuple(chain.from_iterable(self.runs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +175,20 @@ class Link:
     origin: str = "body"  # body | field
     line: int | None = None
     to_kind: str | None = None  # a link field's `to`
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeMeta:
+    """What the one who links says of an edge. A confidence that is not set counts as 1."""
+
+    note: str = ""
+    status: str = ""
+    role: str = ""
+    confidence: float | None = None  # in (0, 1]
+    evidence_id: str = ""
+
+
+NO_META = EdgeMeta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +256,8 @@ class Degraded:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a commit did, told to subscribers: `event` is create, update, delete, rename, revive."""
+    """What a commit did, told to subscribers: `event` is create, update, delete, rename, revive,
+    or of its edges link, unlink."""
 
     time_ns: int
     event: str
@@ -276,6 +297,18 @@ class Rejected:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorIndex:
+    """How vectors are searched: `exact`, `building` (exact until it is done) or `hnsw`.
+
+    `held` of the `vectors` are in the approximate index; the others are compared beside it.
+    """
+
+    search: str = "exact"
+    vectors: int = 0
+    held: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """Counts for `.status` and `engramfs status`."""
 
@@ -289,3 +322,4 @@ class Status:
     kinds: Mapping[str, int]  # live engrams a kind
     misses: tuple[str, ...] = ()  # the latest questions without a hit
     problems: tuple[str, ...] = ()  # background failures that still stand
+    vector_index: VectorIndex = VectorIndex()
