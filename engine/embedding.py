@@ -29,10 +29,10 @@ log = logging.getLogger(__name__)
 def embedding_of(state: State) -> Embedding:
     """What the background worker needs to embed this store."""
 
-    def embed(texts: Sequence[str]) -> Vectors:
+    def embed(text: str) -> Vector:
         if state.embedder is None:
             raise EmbedderFailed("there is no model to embed with", 'open with embed="off"')
-        return state.embedder.embed_passages(list(texts))
+        return np.asarray(state.embedder.embed_passages([text])[0])
 
     def release() -> None:
         if state.embedder is not None:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from engine.config import Config
 from engine.errors import EngineError
 
+Vector = NDArray[np.float32]
 Vectors = NDArray[np.float32]
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ class Embedding:
 
     pending: Callable[[int], Sequence[bytes]]  # hashes without a vector, newest first, at most n
     texts: Callable[[Sequence[bytes]], Mapping[bytes, str]]  # the texts that are still live
-    embed: Callable[[Sequence[str]], Vectors]  # float32[n, dimension]; raises EmbedderFailed
+    embed: Callable[[str], Vector]  # float32[dimension]; raises EmbedderFailed
     store: Callable[[Sequence[bytes], Vectors], None]  # commit, then the index
     release: Callable[[], None]  # drop the model's session
 
@@ -227,26 +228,47 @@ class Background:
             return False
         try:
             texts = work.texts(batch)
-            known = [hash for hash in batch if hash in texts]
-            if known:
-                self.model_used()
-                work.store(known, work.embed([texts[hash] for hash in known]))
+            made, failed = self._made(work, texts)
+            if made:
+                work.store(list(made), np.stack(list(made.values())))
         except Exception as error:
             log.exception("embedding failed")
             self._postpone(batch, error)
+            return True
+        for hash in made:
+            self._failed.pop(hash, None)
+        if failed is not None:
+            self._postpone(*failed)
             return True
         lost = [hash for hash in batch if hash not in texts]
         if lost and lost[0] in self._failed and lost[0] in work.pending(len(self._failed)):
             self._postpone(lost, LookupError("the text of a part is not in the store any more"))
             return True
-        for hash in batch:
+        for hash in lost:  # most likely superseded while we looked
             self._failed.pop(hash, None)
-        self._failed.update(dict.fromkeys(lost))  # most likely superseded while we looked
+            self._failed[hash] = None
         self._embed_failures = 0
         self._problems.pop(EMBED, None)
         with self._changed:
             self._changed.notify_all()
         return True
+
+    def _made(
+        self, work: Embedding, texts: Mapping[bytes, str]
+    ) -> tuple[dict[bytes, Vector], tuple[list[bytes], Exception] | None]:
+        """(vectors, what failed and why). Readers go first at each text, and so does the end."""
+        made: dict[bytes, Vector] = {}
+        for hash, text in texts.items():
+            self._let_readers_go_first()
+            if self._stopping:
+                break
+            self.model_used()
+            try:
+                made[hash] = work.embed(text)
+            except Exception as error:
+                log.exception("embedding failed")
+                return made, ([hash], error)
+        return made, None
 
     def _postpone(self, batch: Sequence[bytes], error: Exception) -> None:
         for hash in batch:

@@ -36,7 +36,8 @@ class Fake:
         self.poison: set[str] = set()
         self.broken = False
         self.lost: set[bytes] = set()
-        self.batches: list[list[str]] = []
+        self.tried: list[str] = []
+        self.batches: list[list[str]] = []  # as they were stored
         self.released = 0
         self.embedding = Embedding(self.pending, self.texts, self.embed, self.store, self.release)
 
@@ -46,14 +47,15 @@ class Fake:
     def texts(self, hashes: Sequence[bytes]) -> Mapping[bytes, str]:
         return {hash: self.waiting[hash] for hash in hashes if hash not in self.lost}
 
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        self.batches.append(list(texts))
-        if self.broken or self.poison & set(texts):
+    def embed(self, text: str) -> np.ndarray:
+        self.tried.append(text)
+        if self.broken or text in self.poison:
             raise EmbedderFailed("no model", "install one")
-        return np.ones((len(texts), 3), np.float32)
+        return np.ones(3, np.float32)
 
     def store(self, hashes: Sequence[bytes], vectors: np.ndarray) -> None:
         assert vectors.shape == (len(hashes), 3)
+        self.batches.append([self.waiting[hash] for hash in hashes])
         for hash in hashes:
             self.waiting.pop(hash, None)
 
@@ -93,10 +95,10 @@ def test_a_failure_is_reported_and_tried_again_with_growing_pauses() -> None:
         assert worker.problems() == ("no model (install one)",)
         assert not worker.wait_embedded(60)  # a failure ends the wait at once
         clock.now += pause - 0.1
-        tried = len(fake.batches)
+        tried = len(fake.tried)
         assert not worker.step()
         clock.now += 0.2
-        assert len(fake.batches) == tried
+        assert len(fake.tried) == tried
     fake.broken = False
     assert worker.step()
     assert worker.problems() == ()
@@ -121,6 +123,29 @@ def test_one_text_that_fails_does_not_hold_up_the_others() -> None:
     drain(worker)
     assert fake.waiting == {}
     assert worker.problems() == ()
+
+
+def test_what_was_made_before_a_failure_is_kept() -> None:
+    fake, clock = Fake("bad", "a"), Clock()
+    fake.poison = {"bad"}
+    worker = Background(CONFIG, fake.embedding, clock=clock)
+    assert worker.step()
+    assert fake.tried == ["a", "bad"]
+    assert fake.batches == [["a"]]
+    assert worker.problems() == ("no model (install one)",)
+
+
+def test_what_is_asked_for_is_tried_at_once() -> None:
+    fake = Fake("a")
+    fake.broken = True
+    worker = Background(CONFIG, fake.embedding, clock=Clock())
+    worker.step()
+    assert worker.problems() and not worker.step()
+    fake.broken = False
+    worker.embed_now()
+    assert worker.problems() == ()
+    assert worker.step()
+    assert fake.waiting == {}
 
 
 def test_a_text_superseded_meanwhile_is_no_failure() -> None:
@@ -248,6 +273,53 @@ def test_readers_go_first_but_not_for_ever() -> None:
     worker.stop()
 
 
+def test_a_reader_is_let_go_first_between_two_texts_of_a_batch() -> None:
+    """The reader comes while the first text is embedded and stays; the second waits for its end."""
+    fake = Fake("second", "first")
+    began, came = threading.Event(), threading.Event()
+    embed = fake.embed
+
+    def slow(text: str) -> np.ndarray:
+        began.set()
+        came.wait(30)
+        return embed(text)
+
+    fake.embedding = replace(fake.embedding, embed=slow)
+    worker = Background(replace(CONFIG, reader_patience_seconds=60.0), fake.embedding)
+    worker.start()
+    began.wait(30)
+    with worker.reading():
+        came.set()
+        eventually(lambda: fake.tried == ["first"])
+        assert "second" in fake.waiting.values()
+    eventually(lambda: not fake.waiting)
+    assert fake.batches == [["first", "second"]]
+    worker.stop()
+
+
+def test_the_end_comes_between_two_texts_of_a_batch() -> None:
+    """What was made until then is stored."""
+    fake = Fake("second", "first")
+    began, came = threading.Event(), threading.Event()
+    embed = fake.embed
+
+    def slow(text: str) -> np.ndarray:
+        began.set()
+        came.wait(30)
+        return embed(text)
+
+    fake.embedding = replace(fake.embedding, embed=slow)
+    worker = Background(CONFIG, fake.embedding)
+    worker.start()
+    began.wait(30)
+    end = threading.Thread(target=worker.stop)
+    end.start()
+    eventually(lambda: worker._stopping)
+    came.set()
+    end.join()
+    assert fake.batches == [["first"]]
+
+
 def test_a_reader_that_waits_for_vectors_holds_nothing_up() -> None:
     worker = Background(replace(CONFIG, reader_patience_seconds=60.0), Fake("a").embedding)
     with worker.reading():
@@ -262,7 +334,7 @@ def test_the_thread_survives_what_fails(caplog: pytest.LogCaptureFixture) -> Non
     config = Config(embed_retry_seconds=0.01, embed_retry_max_seconds=0.01, quiet_seconds=0.01)
     worker = Background(config, fake.embedding)
     worker.start()
-    eventually(lambda: len(fake.batches) > 3)
+    eventually(lambda: len(fake.tried) > 3)
     fake.broken = False
     eventually(lambda: not fake.waiting)
     worker.stop()
