@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from engine.expand import NEAREST, Expanded, Expansion, expand
 from engine.hand_links import link, unlink
 from engine.model import NO_META, Edge, EdgeMeta
 from engine.namespace import Scope
@@ -26,3 +29,10 @@ class Walking:
         NotFound; Invalid for an edge that the text of `a` makes.
         """
         return unlink(self._state, scope, a, relation, b)
+
+    def expand(self, scope: Scope, refs: Sequence[str], how: Expansion = NEAREST) -> Expanded:
+        """What some engrams or parts lead to; of two seeds the first to reach claims.
+
+        NotFound, or Invalid for hops or a direction that cannot be.
+        """
+        return expand(self._state, scope, refs, how)
