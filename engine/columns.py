@@ -1,13 +1,13 @@
 """Columns over the table of entries, so that scope, kind and age of all engrams are array work.
 
-Arrays are indexed by an engram's dense number. They follow the table by themselves: it says which
-engrams changed since the columns were last asked for, so a query never walks through all of them.
+Arrays are indexed by an engram's dense number. A commit writes the rows of its engrams, all in one
+step; a query after it copies the arrays, which stay as they are from then on.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.entries import Entries, is_live
+from engine.fusion import fitted
 from engine.model import Entry, Namespace
 from engine.namespace import Scope
 
@@ -22,7 +23,7 @@ T = TypeVar("T", bound=Hashable)
 
 Mask = NDArray[np.bool_]
 Page = list[Entry | None]
-_PAGE = 1024  # engrams; of the entries only the pages with a change are copied
+_PAGE = 1024  # engrams; of the entries only the pages that change are copied
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,62 +65,64 @@ class Columns:
 
 
 class ColumnCache:
-    """The columns of one table of entries, brought up to date when they are asked for."""
+    """The columns of one table of entries, always of its last commit."""
 
     def __init__(self, entries: Entries) -> None:
-        self._table = entries
-        self._changed = entries.follow()
         self._lock = threading.Lock()
+        self._pages: list[Page] = []
+        self._old_pages: set[int] = set()  # that are published, so a change copies them
+        self._live = np.zeros(0, np.bool_)
+        self._namespace, self._kind = np.zeros(0, np.int32), np.zeros(0, np.int32)
+        self._updated_ns = np.zeros(0, np.int64)
         self._namespaces: dict[Namespace, int] = {}
         self._kinds: dict[str, int] = {}
-        self._columns = Columns((), *_empty(0), (), ())
+        self._columns: Columns | None = None  # None: changed since they were asked for
+        entries.follow(self._change)
+        self._change([(entry.no, entry) for entry in entries.all()])
 
     def now(self) -> Columns:
         """The present columns; never changed afterwards."""
-        with self._lock:  # or a change that another reader has taken out would be missed
-            fresh: dict[int, Entry | None] = {}
-            while self._changed:
-                no, _ = self._changed.popitem()
-                fresh[no] = self._table.get(no)
-            if fresh:
-                self._columns = self._with(fresh)
+        with self._lock:
+            if self._columns is None:
+                self._old_pages.update(range(len(self._pages)))
+                self._columns = Columns(
+                    tuple(self._pages), self._live.copy(), self._namespace.copy(),
+                    self._kind.copy(), self._updated_ns.copy(), tuple(self._namespaces),
+                    tuple(self._kinds),
+                )  # fmt: skip
             return self._columns
 
-    def _with(self, fresh: Mapping[int, Entry | None]) -> Columns:
-        old = self._columns
-        count = max(len(old.pages), max(fresh) // _PAGE + 1)
-        live, namespace, kind, updated = _empty(count * _PAGE)
-        live[: len(old)] = old.live
-        namespace[: len(old)] = old.namespace
-        kind[: len(old)] = old.kind
-        updated[: len(old)] = old.updated_ns
-        live[list(fresh)] = False  # erased ones stay so
-        there = {no: entry for no, entry in fresh.items() if entry is not None}
-        numbers, entries = list(there), list(there.values())
-        live[numbers] = [is_live(entry) for entry in entries]
-        namespace[numbers] = [_code(self._namespaces, entry.namespace) for entry in entries]
-        kind[numbers] = [_code(self._kinds, entry.kind) for entry in entries]
-        updated[numbers] = [entry.updated_ns for entry in entries]
-        return Columns(
-            _turned(old.pages, count, fresh), live, namespace, kind, updated,
-            tuple(self._namespaces), tuple(self._kinds),
-        )  # fmt: skip
+    def _change(self, engrams: Sequence[tuple[int, Entry | None]]) -> None:
+        """These engrams are so now; None: erased."""
+        if not engrams:
+            return
+        with self._lock:
+            self._columns = None
+            self._grow(max(no for no, _ in engrams) + 1)
+            for no, entry in engrams:
+                self._page(no // _PAGE)[no % _PAGE] = entry
+                self._live[no] = entry is not None and is_live(entry)
+                if entry is not None:
+                    self._namespace[no] = _code(self._namespaces, entry.namespace)
+                    self._kind[no] = _code(self._kinds, entry.kind)
+                    self._updated_ns[no] = entry.updated_ns
 
+    def _page(self, at: int) -> Page:
+        if at in self._old_pages:
+            self._old_pages.remove(at)
+            self._pages[at] = self._pages[at].copy()
+        return self._pages[at]
 
-def _turned(
-    old: tuple[Page, ...], count: int, fresh: Mapping[int, Entry | None]
-) -> tuple[Page, ...]:
-    """`count` pages with the fresh entries in them; pages without one are the old ones."""
-    blank: Page = [None] * _PAGE
-    pages = [*old, *(blank for _ in range(count - len(old)))]
-    copied: set[int] = set()
-    for no, entry in fresh.items():
-        at = no // _PAGE
-        if at not in copied:
-            copied.add(at)
-            pages[at] = pages[at].copy()
-        pages[at][no % _PAGE] = entry
-    return tuple(pages)
+    def _grow(self, engrams: int) -> None:
+        pages = -(-engrams // _PAGE)
+        if pages <= len(self._pages):
+            return
+        self._pages += [[None] * _PAGE for _ in range(pages - len(self._pages))]
+        rows = pages * _PAGE
+        self._live = fitted(self._live, rows)
+        self._namespace = fitted(self._namespace, rows)
+        self._kind = fitted(self._kind, rows)
+        self._updated_ns = fitted(self._updated_ns, rows)
 
 
 def _code(codes: dict[T, int], value: T) -> int:
@@ -130,14 +133,3 @@ def _of(codes: Mask, column: NDArray[np.int32]) -> Mask:
     if not len(codes):
         return np.zeros(len(column), dtype=bool)
     return codes[column]
-
-
-def _empty(
-    length: int,
-) -> tuple[Mask, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-    return (
-        np.zeros(length, dtype=bool),
-        np.zeros(length, dtype=np.int32),
-        np.zeros(length, dtype=np.int32),
-        np.zeros(length, dtype=np.int64),
-    )

@@ -7,13 +7,14 @@ one commit is replaced as a whole, so that no listing ever sees half of a rename
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.model import Entry, Namespace
 
 Place = tuple[Namespace, str, str]  # namespace, kind, slug
 Shelf = tuple[Namespace, str]  # namespace, kind
+Follower = Callable[[Sequence[tuple[int, Entry | None]]], None]
 
 
 def place_of(entry: Entry) -> Place:
@@ -57,7 +58,7 @@ class Entries:
         self._copies: dict[int, tuple[Copied, ...]] = {}
         self._absorbed: dict[str, int] = {}
         self._awaiting: dict[int, tuple[int, int]] = {}
-        self._followers: list[dict[int, None]] = []
+        self._followers: list[Follower] = []
 
     # -- reading -----------------------------------------------------------
     def at(self, place: Place) -> Entry | None:
@@ -96,15 +97,12 @@ class Entries:
         """Present states of all engrams, deleted ones too, blanks not."""
         return list(self._by_no.values())
 
-    def follow(self) -> dict[int, None]:
-        """The numbers of all engrams; from now on each that changes is put into it, by `swap`.
+    def follow(self, follower: Follower) -> None:
+        """Call `follower` with the engrams of each commit, when all of them stand in the table.
 
-        Whoever follows takes them out, so that it never looks through the whole table again.
+        An engram that is erased comes as (its number, None). Called under the writer lock.
         """
-        changed: dict[int, None] = {}
-        self._followers.append(changed)
-        changed.update(dict.fromkeys(list(self._by_no)))
-        return changed
+        self._followers.append(follower)
 
     def live(self) -> list[Entry]:
         """All live engrams."""
@@ -183,8 +181,6 @@ class Entries:
         for new in news:
             self._by_no[new.no] = new
             self._by_id[new.id] = new.no
-            for changed in self._followers:  # after the table: who takes it out reads the new state
-                changed[new.no] = None
         kept = {new.inode for new in news if new.deleted_ns is None}
         for new in news:
             if new.deleted_ns is None:
@@ -194,6 +190,8 @@ class Entries:
                 self._by_inode.pop(inode, None)
         for shelf_key, slots in sorted(changes.items(), key=_arrivals_first):
             self._apply(shelf_key, slots)
+        for follower in self._followers:
+            follower([(new.no, new) for new in news])
 
     def _apply(self, key: Shelf, slots: dict[str, Entry | None]) -> None:
         held = self._shelves.get(key)
@@ -254,8 +252,8 @@ class Entries:
     def erase(self, no: int) -> None:
         """Nothing is left of a deleted engram in the store."""
         entry = self._by_no.pop(no, None)
-        for changed in self._followers:
-            changed[no] = None
+        for follower in self._followers:
+            follower([(no, None)])
         if entry is not None and self._by_id.get(entry.id) == no:
             del self._by_id[entry.id]
         for place in [place for place, former in self._former.items() if former.no == no]:

@@ -7,45 +7,19 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pytest
 
 from engine.index import Index
 from engine.store import meta, versions
 from engine.store.connection import Store
-from engine.store.extensions import extension_path
 from engine.store.fulltext import Fulltext
 from engine.store.loading import load
 from engine.store.versions import Version
+from tests.engine.oracle import Oracle
 from tests.engine.store_rows import Terms, delete, put
 
 WORDS = [f"w{at}" for at in range(60)] + ["2026.4.10", "c++", "合約", "it's", "ü", "x;y'z"]
-
-
-class Oracle:
-    """An index that the extension builds fresh over the visible documents."""
-
-    def __init__(self) -> None:
-        self._connection = duckdb.connect()
-        self._connection.execute(f"LOAD '{extension_path('fts')}'")
-
-    def scores(self, documents: dict[int, list[str]], question: list[str]) -> dict[int, float]:
-        connection = self._connection
-        connection.execute("CREATE OR REPLACE TABLE part_text (doc BIGINT, terms VARCHAR)")
-        connection.execute(
-            "INSERT INTO part_text SELECT unnest(?::BIGINT[]), unnest(?::VARCHAR[])",
-            [list(documents), [" ".join(terms) for terms in documents.values()]],
-        )
-        connection.execute(
-            "PRAGMA create_fts_index('part_text', 'doc', 'terms', stemmer='none', "
-            "stopwords='none', ignore='(\\s)+', strip_accents=0, lower=0, overwrite=1)"
-        )
-        rows = connection.execute(
-            "SELECT doc, fts_main_part_text.match_bm25(doc, ?) FROM part_text",
-            [" ".join(question)],
-        ).fetchall()
-        return {doc: score for doc, score in rows if score is not None}
 
 
 class World:
