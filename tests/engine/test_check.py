@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import StoreCorrupt
+from engine.model import HostPart
 from engine.store.extensions import Cursor
 from tests.engine.desk import HERE, Desk
 from tests.engine.hash_embedder import HashEmbedder
@@ -158,3 +159,59 @@ def test_index_and_vectors_are_proved(tmp_path: Path, breaks: Callable[[Cursor],
         breaks(cursor)
     assert {one.key for one in desk.engine.check()} & {"index", "vectors"}
     desk.engine.close()
+
+
+HOST = (HostPart("Whales sing, at night.", ("Page 1",)), HostPart("Dolphins answer.", ("Page 2",)))
+
+
+def test_terms_of_a_hosts_parts_are_made_anew_from_their_text(desk: Desk) -> None:
+    desk.engine.replace_parts(HERE, "note/a", HOST)
+    before = desk.entry("a")
+    harm(desk, "UPDATE version SET terms = replace(terms, 'whale', 'lamp') WHERE engram = 0")
+    assert [one.key for one in desk.engine.check()] == ["parts"]
+    assert desk.engine.check(repair=True) == ()
+    after = desk.entry("a")
+    for name in ("mtime_ns", "ctime_ns", "updated_ns", "source_seq", "host_sha256"):
+        assert getattr(after, name) == getattr(before, name)
+    assert [hit.entry.slug for hit in desk.engine.search(HERE, "whales").hits] == ["a"]
+    assert desk.engine.children(HERE, "note/a")[-1].text == HOST[1].text
+
+
+DAMAGE = {
+    "a text": "replace(parts, 'sing, at', 'sing; at')",  # the same terms, but not what was given
+    "a heading": "replace(parts, 'Page 2', 'Page 3')",
+    "an origin": "replace(parts, '\"host\"', '\"cut\"')",
+}
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_damage_to_a_hosts_parts_is_never_taken_for_sound(desk: Desk, what: str) -> None:
+    desk.engine.replace_parts(HERE, "note/a", HOST)
+    harm(desk, f"UPDATE version SET parts = {DAMAGE[what]} WHERE engram = 0")
+
+    def told() -> bool:
+        problems = [one for one in desk.engine.check() if "the host's parts of" in one.message]
+        return any("note/a" in one.message and "replace_parts" in one.hint for one in problems)
+
+    assert told()
+    desk.engine.check(repair=True)
+    assert told()
+    desk.put("a", DOCUMENT + "edited\n")  # the file is sound, and can be edited
+    assert told()
+    assert desk.engine.replace_parts(HERE, "note/a", HOST).changed
+    desk.sound()
+
+
+def test_lost_parts_of_a_host_are_not_dropped_by_a_save(desk: Desk) -> None:
+    desk.engine.replace_parts(HERE, "note/a", HOST)
+    harm(desk, "UPDATE version SET parts = '[[' WHERE engram = 0")
+    assert any("note/a" in one.message for one in desk.engine.check(repair=True))
+    with pytest.raises(StoreCorrupt, match="host's parts of note/a"):
+        desk.put("a", "edited\n")
+    assert desk.written("a") == DOCUMENT.encode()
+    desk.engine.replace_parts(HERE, "note/a", HOST)
+    desk.put("a", "edited\n")
+    desk.sound()
+    assert [part.text for part in desk.engine.children(HERE, "note/a")[-2:]] == [
+        part.text for part in HOST
+    ]
