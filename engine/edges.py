@@ -9,14 +9,14 @@ dangling.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from heapq import merge
 
 import numpy as np
 
-from engine.graph import Topology
+from engine.graph import Numbers, Topology
 from engine.model import Entry, Link
 from engine.slug import fold
 from engine.store.edges import DANGLING, EdgeColumns, EdgeRow, columns_of
@@ -110,6 +110,23 @@ class Edges:
         now = self._now
         kept = (row for row in now.columns.rows() if row.source not in now.changed)
         return [*kept, *(row for rows in list(now.changed.values()) for row in rows)]
+
+    def ends(self, relations: Collection[str] = ()) -> tuple[Numbers, Numbers]:
+        """int32[edges] of sources, and of targets; DANGLING among them. No `relations`: any."""
+        now = self._now
+        columns = now.columns
+        fresh = [row for rows in list(now.changed.values()) for row in rows]
+        stays = ~np.isin(columns.source, np.fromiter(now.changed, np.int32, len(now.changed)))
+        if relations:
+            wanted = list(relations)
+            stays &= np.isin(columns.relation.astype(str), wanted)
+            fresh = [row for row in fresh if row.relation in relations]
+        source = np.array([row.source for row in fresh], np.int32)
+        target = np.array([row.target for row in fresh], np.int32)
+        return (
+            np.concatenate([columns.source[stays], source]),
+            np.concatenate([columns.target[stays], target]),
+        )
 
     def waiting(self, keys: Iterable[str]) -> set[int]:
         """Engrams with an edge that could find its target under one of these names."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from engine import attributes, move, removal, replacing
+from engine.analysis import Webs
 from engine.applying import make_kind, remove_kind
 from engine.asking import Asking
 from engine.catalogue import Catalogue
@@ -59,6 +60,7 @@ class Engine(Asking, Walking):
     def __init__(self, upkeep: Upkeep) -> None:
         self._upkeep = upkeep
         self._state = upkeep.state
+        self._webs = Webs()
         self.reading = Reading(self._state, upkeep.background.wait_embedded)
 
     @classmethod

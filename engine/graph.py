@@ -7,6 +7,9 @@ it by `engine.edges`. Vertices are engram numbers, edges the places of `EdgeColu
 
 from __future__ import annotations
 
+import math
+import random
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +38,74 @@ class Topology:
             return []
         found = np.array(self._graph.incident(no, mode="in"), np.int64)
         return np.sort(self._places[found]).tolist() if len(found) else []
+
+
+class Web:
+    """The graph of what one scope sees, for questions about all of it.
+
+    `numbers` are the engram numbers of the vertices, ascending; `source` and `target` engram
+    numbers of the edges, all of them among `numbers`.
+    """
+
+    __slots__ = ("_graph", "numbers")
+
+    def __init__(self, numbers: Numbers, source: Numbers, target: Numbers) -> None:
+        import igraph
+
+        self.numbers = numbers
+        ends = np.stack([self._at(source), self._at(target)], axis=1)
+        self._graph = igraph.Graph(n=len(numbers), edges=ends, directed=True)
+
+    def _at(self, numbers: Numbers) -> NDArray[np.int64]:
+        return np.searchsorted(self.numbers, numbers).astype(np.int64)
+
+    def _vertex(self, no: int) -> int | None:
+        at = int(np.searchsorted(self.numbers, no))
+        return at if at < len(self.numbers) and self.numbers[at] == no else None
+
+    def shortest(self, a: int, b: int, direction: str) -> list[int]:
+        """The engram numbers along a shortest way from `a` to `b`, both included; [] for none."""
+        ends = self._vertex(a), self._vertex(b)
+        if None in ends:
+            return []
+        mode = {"out": "out", "in": "in", "both": "all"}[direction]
+        if math.isinf(self._graph.distances(ends[0], ends[1], mode=mode)[0][0]):
+            return []
+        [way] = self._graph.get_shortest_paths(ends[0], to=ends[1], mode=mode)
+        return [int(self.numbers[at]) for at in way]
+
+    def rank(self, seeds: Mapping[int, float], damping: float) -> NDArray[np.float64]:
+        """float64[vertices]: PageRank that starts anew at the seeds (engram number -> weight);
+        without seeds everywhere alike. Edges are walked both ways. Sums to 1."""
+        reset = None
+        if seeds:
+            weights = np.zeros(len(self.numbers))
+            for no, weight in seeds.items():
+                at = self._vertex(no)
+                if at is not None:
+                    weights[at] = weight
+            reset = weights.tolist() if weights.any() else None
+        ranks = self._graph.personalized_pagerank(damping=damping, reset=reset, directed=False)
+        return np.array(ranks, np.float64)
+
+    def communities(self) -> list[list[int]]:
+        """Engram numbers that belong together by modularity (Leiden's algorithm, with the same
+        random numbers each time); the largest first, then by their first number."""
+        import igraph
+
+        igraph.set_random_number_generator(random.Random(0))
+        try:
+            plain = self._graph.as_undirected(mode="collapse")
+            found = plain.community_leiden(objective_function="modularity", n_iterations=-1)
+        finally:
+            igraph.set_random_number_generator(random)
+        groups = [[int(self.numbers[at]) for at in group] for group in found]
+        return sorted(groups, key=lambda group: (-len(group), group[0]))
+
+    def degree(self, direction: str) -> NDArray[np.int64]:
+        """int64[vertices]: how many edges lead out, in, or both."""
+        mode = {"out": "out", "in": "in", "both": "all"}[direction]
+        return np.array(self._graph.degree(mode=mode), np.int64)
 
 
 def _graph(source: Numbers, target: Numbers) -> igraph.Graph:

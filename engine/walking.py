@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine import analysis
+from engine.analysis import Loose, Scored, Webs
 from engine.expand import NEAREST, Expanded, Expansion, expand
+from engine.graph import Web
 from engine.hand_links import link, unlink
-from engine.model import NO_META, Edge, EdgeMeta
+from engine.model import NO_META, Edge, EdgeMeta, Entry
 from engine.namespace import Scope
+from engine.reading import Reading
 from engine.state import State
 
 
@@ -15,6 +19,8 @@ class Walking:
     """Links between engrams, and the ways to follow them."""
 
     _state: State
+    _webs: Webs
+    reading: Reading
 
     def link(self, scope: Scope, a: str, relation: str, b: str, meta: EdgeMeta = NO_META) -> Edge:
         """Make an edge by hand, or give it other metadata; each end is an id or kind/slug.
@@ -36,3 +42,42 @@ class Walking:
         NotFound, or Invalid for hops or a direction that cannot be.
         """
         return expand(self._state, scope, refs, how)
+
+    # -- the graph as a whole ------------------------------------------------------
+    def path(
+        self,
+        scope: Scope,
+        a: str,
+        b: str,
+        *,
+        relations: Sequence[str] = (),
+        direction: str = "both",
+    ) -> tuple[Edge, ...]:
+        """The edges of a shortest way between two engrams; () where there is none. NotFound."""
+        return analysis.path(self._state, self._web(scope, relations), scope, a, b, direction)
+
+    def rank(
+        self, scope: Scope, seeds: Sequence[str] = (), *, limit: int = 20
+    ) -> tuple[Scored, ...]:
+        """The engrams with the highest PageRank; with seeds seen from those. NotFound."""
+        weights = {self._state.find(scope, ref).no: 1.0 for ref in seeds}
+        return analysis.ranked(self._state, self._web(scope), weights, limit)
+
+    def most_linked(self, scope: Scope, *, limit: int = 20) -> tuple[Scored, ...]:
+        """The engrams that most edges lead to."""
+        return analysis.most_linked(self._state, self._web(scope), limit)
+
+    def communities(self, scope: Scope) -> tuple[tuple[Entry, ...], ...]:
+        """Groups of engrams that are linked among themselves, the largest first."""
+        return analysis.communities(self._state, self._web(scope))
+
+    def orphans(self, scope: Scope) -> tuple[Entry, ...]:
+        """Engrams without an edge."""
+        return analysis.orphans(self._state, self._web(scope))
+
+    def dangling(self, scope: Scope) -> tuple[Loose, ...]:
+        """Links whose target is missing or ambiguous."""
+        return analysis.dangling(self._state, scope)
+
+    def _web(self, scope: Scope, relations: Sequence[str] = ()) -> Web:
+        return self._webs.web(self._state, self.reading.columns.now(), scope, relations)
