@@ -111,6 +111,24 @@ class Edges:
         kept = (row for row in now.columns.rows() if row.source not in now.changed)
         return [*kept, *(row for rows in list(now.changed.values()) for row in rows)]
 
+    def related(self, relation: str | None, *, noted: bool) -> Iterator[EdgeRow]:
+        """Edges of a relation (None: any) that lead somewhere; `noted`: those with a note only."""
+        now = self._now
+        columns = now.columns
+        wanted = columns.target >= 0
+        if noted:
+            wanted &= (columns.note != "").astype(bool)
+        if relation is not None:
+            wanted &= (columns.relation == relation).astype(bool)
+        for at in np.flatnonzero(wanted).tolist():
+            if int(columns.source[at]) not in now.changed:
+                yield columns.row(at)
+        for rows in list(now.changed.values()):
+            for row in rows:
+                fits = relation is None or row.relation == relation
+                if fits and row.target >= 0 and (row.note or not noted):
+                    yield row
+
     def ends(self, relations: Collection[str] = ()) -> tuple[Numbers, Numbers]:
         """int32[edges] of sources, and of targets; DANGLING among them. No `relations`: any."""
         now = self._now

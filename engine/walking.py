@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from engine import analysis
 from engine.analysis import Loose, Scored, Webs
 from engine.expand import NEAREST, Expanded, Expansion, expand
+from engine.find_links import FoundLink, find_links
 from engine.graph import Web
 from engine.hand_links import link, unlink
 from engine.model import NO_META, Edge, EdgeMeta, Entry
@@ -42,6 +43,12 @@ class Walking:
         NotFound, or Invalid for hops or a direction that cannot be.
         """
         return expand(self._state, scope, refs, how)
+
+    def find_links(
+        self, scope: Scope, text: str = "", *, relation: str | None = None
+    ) -> tuple[FoundLink, ...]:
+        """Edges of a relation whose note has a word of `text`; both may be left out."""
+        return find_links(self._state, scope, text, relation)
 
     # -- the graph as a whole ------------------------------------------------------
     def path(

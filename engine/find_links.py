@@ -1,0 +1,64 @@
+"""Edges found by their relation and by the words of their note, with both ends.
+
+Words are analysed as in documents. An edge is found when its note holds one of them; those that
+hold more come first, then the one that changed last, then by source, relation and target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.languages import DEFAULT_LANG
+from engine.model import Edge, Entry
+from engine.namespace import Scope
+from engine.objects import edge
+from engine.query import Group, query_terms
+from engine.state import State
+from engine.store.edges import EdgeRow
+from engine.text import analyse
+from engine.walk import seen
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLink:
+    """An edge between two engrams that the scope sees."""
+
+    edge: Edge
+    source: Entry
+    target: Entry
+    score: int  # distinct words of the question that stand in its note; 0 without a question
+
+
+def find_links(
+    state: State, scope: Scope, text: str = "", relation: str | None = None
+) -> tuple[FoundLink, ...]:
+    """Every edge of a relation (None: of any) whose note has a word of `text` ("": any note)."""
+    langs = state.languages.ranked()
+    groups = query_terms(text, langs) if text.strip() else ()
+    if text.strip() and not groups:
+        return ()  # nothing but punctuation
+    found = []
+    for row in state.edges.related(relation, noted=bool(groups)):
+        score = _score(row, groups, langs)
+        if groups and not score:
+            continue
+        source = state.entries.get(row.source)
+        target = seen(state, scope, row.target)
+        if source is None or source.deleted_ns is not None or not scope.covers(source.namespace):
+            continue
+        if target is not None and target.no != source.no:
+            found.append(FoundLink(edge(row, source, target), source, target, score))
+    return tuple(sorted(found, key=_order))
+
+
+def _score(row: EdgeRow, groups: Sequence[Group], langs: Sequence[str]) -> int:
+    if not groups:
+        return 0
+    terms = {term for lang in langs or (DEFAULT_LANG,) for term in analyse(row.note, lang)}
+    return sum(not terms.isdisjoint(group) for group in groups)
+
+
+def _order(found: FoundLink) -> tuple[int, int, str, str, str]:
+    edge = found.edge
+    return (-found.score, -edge.updated_ns, edge.source, edge.relation, edge.target)
