@@ -14,7 +14,7 @@ from engine.entries import Entries
 from engine.errors import Invalid, Problem
 from engine.evidence import Evidence
 from engine.ids import UUID
-from engine.model import Degraded
+from engine.model import Degraded, Relation
 from engine.namespace import Scope
 from engine.result_sets import ResultSet
 
@@ -39,6 +39,10 @@ def to_json(found: ResultSet, entries: Entries) -> dict[str, object]:
         "ranks": {name: ranks.tolist() for name, ranks in found.ranks.items()},
         "positions": found.evidence.positions.tolist(),
         "part_scores": found.evidence.scores.tolist(),
+        "relations": [
+            None if step is None else [step.label, step.outward, step.source, step.hop]
+            for step in found.relations
+        ],
     }
 
 
@@ -84,6 +88,7 @@ def from_json(value: object, scope: Scope, entries: Entries, most: int) -> Resul
             _table("set.positions", positions).astype(np.int32),
             _table("set.part_scores", part_scores),
         ),
+        _relations(_sequence("set.relations", data.get("relations")), len(ids)),
         tuple(_texts("set.words", data.get("words"))),
         tuple(_degraded(each) for each in _sequence("set.degraded", data.get("degraded"))),
         tuple(_texts("set.warnings", data.get("warnings"))),
@@ -99,6 +104,21 @@ def _degraded(value: object) -> Degraded:
     if len(pair) != 2:
         raise _wrong("set.degraded", "pairs of what and why")
     return Degraded(pair[0], pair[1])
+
+
+def _relations(rows: Sequence[object], hits: int) -> tuple[Relation | None, ...]:
+    if rows and len(rows) < hits:
+        raise _wrong("set.relations", "empty or as long as set.ids")
+    return tuple(_relation(row) for row in rows[:hits])
+
+
+def _relation(value: object) -> Relation | None:
+    if value is None:
+        return None
+    match _sequence("set.relations", value):
+        case [str() as label, bool() as outward, str() as source, hop]:
+            return Relation(label, outward, source, _whole("set.relations", hop))
+    raise _wrong("set.relations", "lists of label, outward, source and hop")
 
 
 def _table(key: str, rows: list[object]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.entries import is_live
 from engine.evidence import Parts
-from engine.model import Entry, Hit
+from engine.model import Entry, Hit, Passage
 from engine.namespace import Scope
 from engine.passages import passages_of, shift, snippet
 from engine.ranking import Ranking
@@ -19,19 +19,23 @@ from engine.result_sets import ResultSet
 
 
 class Found(Protocol):
-    """A hit of a page, or an item of a recall."""
+    """A hit of a page, an item of a recall, what an expansion reached."""
 
     @property
     def entry(self) -> Entry: ...
+
+
+class Scored(Found, Protocol):
+    """A hit of a page, or an item of a recall."""
 
     @property
     def score(self) -> float: ...
 
 
-F = TypeVar("F", bound=Found)
+S = TypeVar("S", bound=Scored)
 
 
-def sort_objects(found: Iterable[F]) -> list[F]:
+def sort_objects(found: Iterable[S]) -> list[S]:
     """Hits in the order of every ranking: score, then the newer, then the smaller id."""
     return sorted(found, key=lambda one: (-one.score, -one.entry.updated_ns, one.entry.id))
 
@@ -55,7 +59,7 @@ def result_set(scope: Scope, ranking: Ranking, words: Sequence[str] = ()) -> Res
         ranking.scores,
         ranking.channels,
         ranking.evidence_of(ranking.numbers),
-        tuple(words),
+        words=tuple(words),
     )
 
 
@@ -74,37 +78,29 @@ def hits_in(
         if entry is not None and is_live(entry) and found.scope.covers(entry.namespace)
     }
     rows = reader.hydrate(list(seen.values()))
-    return {
-        at: _hit(
+    hits = {}
+    for at, entry in seen.items():
+        if entry.no not in rows:
+            continue
+        row = rows[entry.no]
+        parts = found.evidence.of(at) if entry.seq == found.seqs[at] else ()
+        hits[at] = Hit(
             entry,
             float(found.scores[at]),
             {name: int(ranks[at]) for name, ranks in found.ranks.items() if ranks[at]},
-            rows[entry.no],
-            found.evidence.of(at) if entry.seq == found.seqs[at] else (),
-            found.words,
-            most,
-            shown,
+            _passages(entry, row, parts, found.words, most, shown),
+            row.summary,
+            dict(row.properties),
+            "superseded" if row.properties.get("superseded_by") else "live",
+            found.relations[at] if found.relations else None,
         )
-        for at, entry in seen.items()
-        if entry.no in rows
-    }
+    return hits
 
 
-def _hit(
-    entry: Entry,
-    score: float,
-    ranks: dict[str, int],
-    row: Row,
-    parts: Parts,
-    words: Sequence[str],
-    most: int | None,
-    shown: bool,
-) -> Hit:
-    moved = shift(entry, row.source or b"", shown=shown)
-    evidence = passages_of(row, parts, moved)
-    if most is not None:
-        evidence = tuple(
-            replace(passage, text=snippet(passage.text, words, most)) for passage in evidence
-        )
-    status = "superseded" if row.properties.get("superseded_by") else "live"
-    return Hit(entry, score, ranks, evidence, row.summary, dict(row.properties), status)
+def _passages(
+    entry: Entry, row: Row, parts: Parts, words: Sequence[str], most: int | None, shown: bool
+) -> tuple[Passage, ...]:
+    passages = passages_of(row, parts, shift(entry, row.source or b"", shown=shown))
+    if most is None:
+        return passages
+    return tuple(replace(passage, text=snippet(passage.text, words, most)) for passage in passages)

@@ -222,6 +222,16 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Relation:
+    """How an expansion reached an engram: by an edge of this label, or by containment."""
+
+    label: str
+    outward: bool  # the edge leads to it; False: it leads from it
+    source: str  # id of the engram or part before it
+    hop: int  # from 1
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One ranked engram. `channels` maps a channel's name to the engram's rank in it, from 1."""
 
@@ -232,6 +242,7 @@ class Hit:
     summary: str = ""
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     status: str = "live"  # or "superseded"
+    relation: Relation | None = None  # None: a search found it
 
 
 @dataclass(frozen=True, slots=True)

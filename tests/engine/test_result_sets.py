@@ -10,7 +10,7 @@ import pytest
 from engine.config import SECOND_NS, Config
 from engine.errors import Conflict, Invalid, NotFound
 from engine.evidence import Evidence
-from engine.model import Page
+from engine.model import Page, Relation
 from engine.namespace import Scope
 from engine.paging import next_page, window
 from engine.result_sets import ResultSet, ResultSets
@@ -183,6 +183,21 @@ def test_a_set_that_is_restored_is_the_same_one_and_young_again() -> None:
         sets.get(TREE, second)  # the oldest now
     now[0] = 1_499 * SECOND_NS
     assert sets.get(TREE, first).id == first
+
+
+def test_relations_are_kept_across_pages_and_deletions() -> None:
+    library = Library()
+    entries = [library.put(f"note/n{n}", "text\n") for n in range(4)]
+    steps = tuple(Relation("about", n % 2 == 0, entries[0].id, n + 1) for n in range(4))
+    found = replace(
+        some_set(4),
+        numbers=np.array([entry.no for entry in entries]),
+        relations=(*steps[:3], None),
+    )
+    page = Page((), 4, 0, set_id=library.results.keep(found))
+    library.delete("note/n1")
+    assert [hit.relation for hit in go_on(library, page, 1).hits] == [steps[2], None]
+    assert found.taken(np.array([2, 0])).relations == (steps[2], steps[0])
 
 
 def test_memory_of_a_set_is_bounded() -> None:

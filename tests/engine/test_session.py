@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.errors import Conflict, Invalid, NotFound
-from engine.model import Draft, Namespace, Page
+from engine.exported import from_json
+from engine.model import Draft, Namespace, Page, Relation
 from engine.namespace import Scope
 from engine.session import Session
 from tests.engine.desk import HERE, Desk
@@ -98,6 +100,20 @@ def test_it_goes_on_in_another_process(tmp_path: Path) -> None:
     assert later.continue_(10) == expected
     assert carried(later) == {**kept, "offset": 14}
     desk.engine.close()
+
+
+def test_relations_are_carried() -> None:
+    desk = filled()
+    sets = desk.engine.reading.results
+    session = Session(desk.engine, ALL)
+    session.ask(desk.engine.search, "pump", limit=2)
+    found = sets.get(ALL, session.set_id)
+    step = Relation("about", False, desk.entry("outside").id, 2)
+    session.set_id = sets.keep(replace(found, relations=(None, *[step] * 9)))
+    kept = carried(session)
+    again = from_json(kept["set"], ALL, desk.engine.reading.entries, 1_000)
+    assert again is not None
+    assert again.relations == (None, *[step] * 9)
 
 
 def test_restoring_beside_the_set_that_goes_on_is_the_same_set() -> None:
@@ -200,6 +216,7 @@ def test_a_malformed_export_is_refused_and_changes_nothing(broken: Any) -> None:
         ("scores", [1.0]), ("scores", [float("nan")] * 10), ("seqs", [2**60] * 10),
         ("ranks", []), ("ranks", {"lexical": [1]}), ("positions", [[0], [0, 1]] * 5),
         ("positions", [[2**40, 0, 0]] * 10), ("part_scores", [[1.0]] * 10), ("words", [1]),
+        ("relations", [None]), ("relations", [["about", 1, "x", 1]] * 10), ("relations", None),
         ("degraded", [["vector"]]), ("warnings", {}), ("positions", None),
     ],
 )  # fmt: skip
