@@ -1,1 +1,1 @@
-"""The benchmarks: `scripts/bench fs|put|search`."""
+"""The benchmarks: `scripts/bench` lists them."""

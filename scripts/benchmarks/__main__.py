@@ -6,12 +6,15 @@ import importlib
 import sys
 from pathlib import Path
 
-NOT_BENCHMARKS = {"__init__", "__main__", "harness", "floor", "corpus"}
+SHARED = {  # what benchmarks stand on
+    "__init__", "__main__", "alone", "cached", "corpus", "floor", "harness", "hybrid_peers",
+    "labelled", "lexical_peers", "ours", "peers", "puts", "rows",
+}  # fmt: skip
 
 
 def main(arguments: list[str]) -> int:
     here = Path(__file__).parent
-    names = sorted({path.stem for path in here.glob("*.py")} - NOT_BENCHMARKS)
+    names = sorted({path.stem for path in here.glob("*.py")} - SHARED)
     if not arguments or arguments[0] not in names:
         print(f"usage: scripts/bench {'|'.join(names)}", file=sys.stderr)
         return 2

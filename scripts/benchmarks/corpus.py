@@ -26,7 +26,7 @@ SYLLABLES = [c + v + e for c in "bcdfghklmnprstvz" for v in "aeiou" for e in (""
 LONGEST = 4  # syllables of a word
 VOCABULARY = 50_000
 SECTIONS = 5
-PARTS = SECTIONS + 1  # of a document: its head and its sections
+PARTS = SECTIONS + 2  # of a document: its head, the section of its title, and these
 WORDS = 100
 EXPONENT = 1.07
 NATURAL = (
@@ -103,8 +103,8 @@ class ClusteredVectors:
     """An embedder whose vectors lie in TOPICS clusters, made from the text alone in no time.
 
     A passage belongs to the topic of its first line (its document's title), a question to one of
-    its own. With a `model`, questions are embedded by it for real before its vector is thrown away,
-    so that they cost what they cost.
+    its own. With a `model` a question is embedded for real, and that vector thrown away, so that it
+    costs what it costs; without one a question that was asked before is answered from memory.
     """
 
     fingerprint = f"clustered vectors, {TOPICS} topics, spread {SPREAD}"
@@ -112,7 +112,8 @@ class ClusteredVectors:
 
     def __init__(self, dimension: int = 384, model: Embedder | None = None) -> None:
         self.dimension = dimension
-        self._model = model
+        self.model = model
+        self._asked: dict[str, Vectors] = {}
         random = np.random.default_rng(11)
         centres = random.normal(size=(TOPICS, dimension))
         self._centres = (centres / np.linalg.norm(centres, axis=1, keepdims=True)).astype("f4")
@@ -124,13 +125,15 @@ class ClusteredVectors:
 
     def embed_query(self, text: str) -> Vectors:
         """float32[dimension]."""
-        if self._model is not None:
-            self._model.embed_query(text)
-        return self._made([(text, text)])[0]
+        if self.model is not None:
+            self.model.embed_query(text)
+        if text not in self._asked:
+            self._asked[text] = self._made([(text, text)])[0]
+        return self._asked[text]
 
     def count_tokens(self, text: str) -> int:
         """A word is a token, as nearly as matters here."""
-        return self._model.count_tokens(text) if self._model is not None else len(text.split())
+        return self.model.count_tokens(text) if self.model is not None else len(text.split())
 
     def release(self) -> None:
         """There is nothing to let go of."""

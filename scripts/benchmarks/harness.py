@@ -102,7 +102,7 @@ def report(
     """Print the table, the targets and the JSON; True when every target is kept."""
     verdicts = [judge(target, figures) for target in targets]
     wide = max(len(name) for name in figures) + 2
-    print(f"\n{title}: medians of {ROUNDS} rounds; in brackets the rounds\n")
+    print(f"\n{title}: medians of the rounds; in brackets the rounds\n")
     for figure in figures.values():
         print(f"{figure.name} ({figure.unit})")
         for contestant in contestants:

@@ -49,8 +49,7 @@ def read_set(folder: Path) -> LabelledSet:
     for path in (corpus, folder / "queries.jsonl", folder / "qrels.tsv"):
         if not path.is_file():
             raise ValueError(f"{path} is missing: a labelled set has corpus, queries and qrels")
-    text = gzip.open(corpus, "rt") if corpus is packed else corpus.open()
-    with text as lines:
+    with gzip.open(corpus, "rt") if corpus is packed else corpus.open() as lines:
         documents = tuple(
             Document(row["_id"], row.get("title", "").strip(), row["text"])
             for row in map(json.loads, lines)

@@ -1,147 +1,311 @@
-"""A lexical query beside the FTS extension's own `match_bm25`, results compared id by id.
+"""Questions to stores of growing size, beside what people would pick instead, in one run.
 
-100,000 parts (`--parts N`), 200 questions of 2 to 8 terms drawn by frequency and 50 natural ones
-with stop words. Both rank the same terms over the same documents; the first 50 of every answer
-must be the same documents with the same scores within 1e-9.
+    scripts/bench search [SIZE …] [--peers NAME,…|all|none] [--keep DIR] [--rounds N]
+
+SIZE is a number of parts (1,000 and 100,000). Every contestant ranks the same terms and vectors:
+200 questions of 2 to 8 terms drawn by frequency and 50 natural ones, whose vectors are given.
+Every answer of the lexical channel is compared with `match_bm25`: the first 50 documents must be
+the same, with the same scores within 1e-9. With --keep stores and indexes are built once; the
+results stay there too, one JSON file a size, for `scripts/bench growth`.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
+import json
 import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-import duckdb
 import numpy as np
 
+from engine.embed import OnnxEmbedder
 from engine.engine import Engine
-from engine.filters import Filters
-from engine.masks import masks
-from engine.namespace import Scope
-from engine.query import query_terms
-from engine.store.extensions import load
-from scripts.benchmarks.corpus import SECTIONS, Corpus
-from scripts.benchmarks.harness import Target, alternate, report
+from scripts.benchmarks import alone, ours
+from scripts.benchmarks.corpus import PARTS, ClusteredVectors, Corpus
+from scripts.benchmarks.harness import ROUNDS, Figure, Target, report
+from scripts.benchmarks.lexical_peers import DuckDB
+from scripts.benchmarks.ours import SCOPE
+from scripts.benchmarks.peers import PEERS, chosen, size_of
+from scripts.benchmarks.puts import puts, readers
 
 TOP = 50
-OURS, PAGE, STOCK = "engine", "engine, whole page", "match_bm25"
-CONTESTANTS = (OURS, PAGE, STOCK)
-SCOPE = Scope((), exact=True)
+EACH = 50  # questions a round and contestant
+MILLION = 500_000  # parts from which the promises are those for a million
+OURS, PAGE, EMBEDDED = "engine", "engine, a page", "engine, a page, embedding"
+INDEXED = "lancedb, IVF_PQ"
+NAMES = {"duckdb": "match_bm25", "sqlite": "FTS5 + sqlite-vec", "tantivy": "tantivy + numpy"}
+ALONE, BESIDE = "alone", "beside four readers"
+SHARES = (("p50", 50), ("p95", 95), ("p99", 99))
 
-Answer = list[tuple[int, float]]  # (document number, score), best first
-
-
-def ours(engine: Engine, question: str) -> Answer:
-    """The engine's lexical channel and its best documents, ties by document number."""
-    reader = engine.reading
-    snapshot = reader.index.snapshot()
-    mask = masks(reader.columns.now(), reader.properties, SCOPE, Filters())
-    visible = snapshot.visible(mask.covered)
-    scores = snapshot.lexical(query_terms(question, reader.languages()), visible)
-    hits = np.flatnonzero(scores)
-    if len(hits) > TOP:
-        least = np.partition(scores[hits], len(hits) - TOP)[len(hits) - TOP]
-        hits = hits[scores[hits] >= least]
-    numbers = snapshot.doc_number[hits]
-    order = np.lexsort((numbers, -scores[hits].round(9)))[:TOP]
-    return [(int(numbers[at]), float(scores[hits[at]])) for at in order]
+Question = tuple[str, list[str], Any]  # as asked, its terms, its vector
+Asked = Callable[[Question], object]
 
 
-def stock(database: duckdb.DuckDBPyConnection, engine: Engine, question: str) -> Answer:
-    """The extension over the same terms."""
-    groups = query_terms(question, engine.reading.languages())
-    terms = " ".join(group[0] for group in groups)
-    rows = database.execute(
-        "SELECT doc, score FROM (SELECT doc, fts_main_part_text.match_bm25(doc, ?) AS score "
-        f"FROM part_text) WHERE score IS NOT NULL ORDER BY round(score, 9) DESC, doc LIMIT {TOP}",
-        [terms],
-    ).fetchall()
-    return [(int(doc), float(score)) for doc, score in rows]
+def main(arguments: list[str]) -> bool:
+    """Run the benchmark; True when every promise is kept and every answer was the same."""
+    parser = argparse.ArgumentParser(prog="scripts/bench search", description=__doc__)
+    parser.add_argument("sizes", nargs="*", type=int, default=[1_000, 100_000], metavar="SIZE")
+    parser.add_argument("--peers", default="all")
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    asked = parser.parse_args(arguments)
+    names = chosen(parser, asked.peers)
+    keep = asked.keep or Path(tempfile.mkdtemp(prefix="engramfs-bench-"))
+    try:
+        kept = [at_size(keep / str(size), size, names, asked.rounds) for size in asked.sizes]
+        return all(kept)
+    finally:
+        if asked.keep is None:
+            shutil.rmtree(keep)
 
 
-def stock_index(store: Path) -> duckdb.DuckDBPyConnection:
-    """An index built by the extension over the terms that the store holds."""
-    database = duckdb.connect(config={"threads": 2})
-    load(database, "fts")
-    database.execute("CREATE TABLE part_text (doc BIGINT, terms VARCHAR)")
-    database.execute(f"ATTACH '{store / 'engramfs.duckdb'}' AS store (READ_ONLY)")
-    database.execute(
-        "INSERT INTO part_text SELECT first_doc + unnest(range(len(texts))), unnest(texts) FROM "
-        "(SELECT first_doc, string_split(terms, chr(10)) AS texts FROM store.state "
-        "JOIN store.version USING (seq) ORDER BY seq)"
-    )
-    database.execute("DETACH store")
-    database.execute(
-        "PRAGMA create_fts_index('part_text', 'doc', 'terms', stemmer='none', stopwords='none', "
-        "ignore='(\\s)+', strip_accents=0, lower=0, overwrite=1)"
-    )
-    return database
+def at_size(place: Path, parts: int, names: list[str], rounds: int) -> bool:
+    """Everything at one size."""
+    said(f"a store of {parts:,} parts in {place}")
+    made = ours.build(place, parts)
+    embedder = ClusteredVectors()
+    begin = time.perf_counter()
+    engine = Engine.open(place / "store", embedder=embedder)
+    opening = time.perf_counter() - begin
+    peers = {name: built(place / name, name, engine) for name in names}
+    corpus = Corpus(parts // PARTS)
+    questions: list[Question] = [
+        (text, ours.terms_of(engine, text), embedder.embed_query(text))
+        for text in corpus.questions()
+    ]
+    different = differences(engine, peers["duckdb"], questions) if "duckdb" in peers else None
+    figures = asking(engine, embedder, peers, questions, rounds)
+    stages = by_stage(engine, peers.get("tantivy"), questions)
+    rows = [ours.touched(engine, text) for text, _, _ in questions]
+    for peer in peers.values():
+        peer.close()
+    engine.close()
+    figures |= saving(place, parts, [text for text, _, _ in questions], rounds)
+    held = {name: alone.ask(name, place, parts) for name in ("engine", *names)}
+    sizes = {name: size_of(place / name) for name in names} | {"engine": size_of(place / "store")}
+    more: dict[str, Any] = {
+        "parts": int(made["parts"]), "questions": len(questions), "different": different,
+        "rows touched": {share: float(np.percentile(rows, at)) for share, at in SHARES},
+        "stages": stages, "alone": held, "bytes": sizes, "opening": opening,
+        "building": made["seconds"],
+    }  # fmt: skip
+    for line in told(more):
+        print(line)
+    contestants = list(dict.fromkeys(name for one in figures.values() for name in one.raw))
+    kept = report(
+        f"search, {int(made['parts']):,} parts", figures, contestants,
+        promises(figures, parts), more,
+    )  # fmt: skip
+    result = {**more, "medians": {name: _medians(one) for name, one in figures.items()}}
+    (place / "result.json").write_text(json.dumps(result))
+    limits = within_limits(held["engine"], parts)
+    return kept and limits and not different
 
 
-def differences(engine: Engine, database: duckdb.DuckDBPyConnection, questions: list[str]) -> int:
-    """How many questions are answered differently; each is printed."""
+def _medians(figure: Figure) -> dict[str, float]:
+    return {name: figure.median(name) for name in figure.raw}
+
+
+def built(place: Path, name: str, engine: Engine) -> Any:
+    """A peer with its index, made from the store's own terms and vectors unless it is there."""
+    done = place / "built.json"
+    if not done.is_file():
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        begin = time.perf_counter()
+        peer = PEERS[name](place)
+        peer.build(ours.rows_of(engine), analysed=True)
+        peer.close()
+        done.write_text(json.dumps({"seconds": time.perf_counter() - begin}))
+        said(f"{name} built in {time.perf_counter() - begin:.0f} s")
+    return PEERS[name](place)
+
+
+def differences(engine: Engine, stock: DuckDB, questions: list[Question]) -> int:
+    """How many questions are answered differently by `match_bm25`; each is printed."""
     different = 0
-    for question in questions:
-        mine, theirs = ours(engine, question), stock(database, engine, question)
+    for text, terms, _ in questions:
+        mine, theirs = ours.lexical(engine, text, TOP), stock.scored(terms, TOP)
         same = [doc for doc, _ in mine] == [doc for doc, _ in theirs] and np.allclose(
             [score for _, score in mine], [score for _, score in theirs], rtol=0, atol=1e-9
         )
         if not same:
             different += 1
-            print(f"different: {question!r}\n  {mine[:3]}\n  {theirs[:3]}")
+            print(f"different: {text!r}\n  {mine[:3]}\n  {theirs[:3]}")
+    print(f"{len(questions)} questions compared with match_bm25, {different} answered differently")
     return different
 
 
-def main(arguments: list[str]) -> bool:
-    """Run the benchmark; True when every target is kept."""
-    parts = int(arguments[1]) if arguments[:1] == ["--parts"] else 100_000
-    place = Path(tempfile.mkdtemp(prefix="engramfs-bench-"))
-    try:
-        corpus = Corpus(parts // (SECTIONS + 1))
-        questions = corpus.questions()
-        engine = Engine.open(place / "store", kinds="kinds: {doc: {}}", embed="off")
-        begin = time.perf_counter()
-        drafts = corpus.drafts("doc")
-        while batch := list(itertools.islice(drafts, 2_000)):
-            engine.put_many(SCOPE, batch)
-        held = engine.status(SCOPE).parts
-        print(f"{held:,} parts put in {time.perf_counter() - begin:.0f} s", file=sys.stderr)
-        engine.close()
-        begin = time.perf_counter()
-        database = stock_index(place / "store")
-        print(f"stock index in {time.perf_counter() - begin:.0f} s", file=sys.stderr)
-        engine = Engine.open(place / "store", embed="off")
-        different = differences(engine, database, questions)
-        print(f"{len(questions)} questions compared, {different} answered differently")
+def asking(
+    engine: Engine,
+    embedder: ClusteredVectors,
+    peers: dict[str, Any],
+    questions: list[Question],
+    rounds: int,
+) -> dict[str, Figure]:
+    """Lexical and hybrid questions of every contestant, in turn."""
+    model = OnnxEmbedder()
+    model.embed_query("load the model")
+
+    def embedded(question: Question) -> None:
+        embedder.model = model
+        try:
+            engine.search(SCOPE, question[0])
+        finally:
+            embedder.model = None
+
+    lexical: dict[str, Asked] = {OURS: lambda one: ours.lexical(engine, one[0], TOP)}
+    hybrid: dict[str, Asked] = {
+        OURS: lambda one: ours.hybrid(engine, one[0], TOP),
+        PAGE: lambda one: engine.search(SCOPE, one[0]),
+        EMBEDDED: embedded,
+    }
+    for name, peer in peers.items():
+        called = NAMES.get(name, name)
+        lexical[called.split(" +")[0]] = lambda one, peer=peer: peer.lexical(one[1], TOP)
+        if hasattr(peer, "hybrid"):
+            hybrid[called] = lambda one, peer=peer: peer.hybrid(one[1], one[2], TOP)
+    if "lancedb" in peers:
+        hybrid[INDEXED] = lambda one: with_index(peers["lancedb"], one)
+    figures: dict[str, Figure] = {}
+    for what, contestants in (("lexical", lexical), ("hybrid", hybrid)):
         turn = itertools.cycle(questions)
+        everything: dict[str, list[float]] = {name: [] for name in contestants}
+        for number in range(rounds):
+            said(f"{what} questions, round {number + 1} of {rounds}")
+            asked = list(itertools.islice(turn, EACH))
+            for name, ask in contestants.items():
+                taken = [seconds(ask, question) for question in asked]
+                _add(figures, f"{what} p50", name, taken, 50)
+                everything[name] += taken
+        for name, taken in everything.items():
+            for share, at in SHARES[1:]:  # over all questions: 50 are too few for a percentile
+                _add(figures, f"{what} {share} of all", name, taken, at)
+    return figures
 
-        def query(name: str) -> float:
-            """Median milliseconds of a third of the questions."""
-            taken = []
-            for question in itertools.islice(turn, 83):
-                begin = time.perf_counter()
-                if name == OURS:
-                    ours(engine, question)
-                elif name == PAGE:
-                    engine.search(SCOPE, question)
-                else:
-                    stock(database, engine, question)
-                taken.append(time.perf_counter() - begin)
-            return float(np.median(taken)) * 1000
 
-        figures = alternate(CONTESTANTS, {"lexical query": ("ms", query)})
-        kept = report(
-            "search",
-            figures,
-            CONTESTANTS,
-            [Target("lexical query", OURS, times=1 / 6, floor=STOCK)],
-            {"parts": held, "questions": len(questions), "different": different},
-        )
-        engine.close()
-        database.close()
+def with_index(peer: Any, question: Question) -> object:
+    """LanceDB's hybrid over its approximate index."""
+    peer.indexed = True
+    try:
+        return peer.hybrid(question[1], question[2], TOP)
     finally:
-        shutil.rmtree(place)
-    return kept and different == 0
+        peer.indexed = False
+
+
+def seconds(ask: Asked, question: Question) -> float:
+    begin = time.perf_counter()
+    ask(question)
+    return time.perf_counter() - begin
+
+
+def _add(
+    figures: dict[str, Figure], figure: str, contestant: str, taken: list[float], share: int
+) -> None:
+    held = figures.setdefault(figure, Figure(figure, "ms"))
+    held.raw.setdefault(contestant, []).append(float(np.percentile(taken, share)) * 1000)
+
+
+def by_stage(engine: Engine, tantivy: Any, questions: list[Question]) -> dict[str, Any]:
+    """Median milliseconds of each stage: ours, and those of tantivy with a bare product."""
+    mine = [ours.stages(engine, text, TOP) for text, _, _ in questions[:EACH]]
+    found: dict[str, Any] = {"engine": {name: _ms([one[name] for one in mine]) for name in mine[0]}}
+    if tantivy is not None:
+        some = questions[:EACH]
+        lexical = _ms([seconds(lambda one: tantivy.lexical(one[1], TOP), each) for each in some])
+        product = _ms([seconds(lambda one: tantivy.vectors @ one[2], each) for each in some])
+        nearest = _ms([seconds(lambda one: tantivy.nearest(one[2], TOP), each) for each in some])
+        whole = _ms([seconds(lambda one: tantivy.hybrid(*one[1:], TOP), each) for each in some])
+        found["tantivy + numpy"] = {
+            "tantivy": lexical, "matrix product": product, "top of the product": nearest - product,
+            "fusion": whole - lexical - nearest,
+        }  # fmt: skip
+    return found
+
+
+def _ms(taken: list[float]) -> float:
+    return float(np.median(taken)) * 1000
+
+
+def saving(place: Path, parts: int, questions: list[str], rounds: int) -> dict[str, Figure]:
+    """Puts into a copy of the store, which itself stays as it was built."""
+    copy = place / "puts"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(place / "store", copy)
+    engine = Engine.open(copy, embedder=ClusteredVectors())
+    corpus = Corpus(parts // PARTS, seed=8)
+    bodies = [" ".join(corpus.body().split()[:250]) for _ in range(50)]
+    numbers: Iterator[int] = itertools.count()
+    figures: dict[str, Figure] = {}
+    try:
+        everything: dict[str, list[float]] = {ALONE: [], BESIDE: []}
+        for number in range(rounds):
+            said(f"Puts, round {number + 1} of {rounds}")
+            taken = {ALONE: puts(engine, bodies, numbers)}
+            with readers(engine, questions):
+                taken[BESIDE] = puts(engine, bodies, numbers)
+            for name, each in taken.items():
+                _add(figures, "Put p50", name, each, 50)
+                everything[name] += each
+        for name, each in everything.items():
+            _add(figures, "Put p99 of all", name, each, 99)
+    finally:
+        engine.close()
+        shutil.rmtree(copy)
+    return figures
+
+
+def promises(figures: dict[str, Figure], parts: int) -> list[Target]:
+    """What is promised at this size, of those that ran."""
+    if parts < 50_000:
+        return []
+    if parts >= MILLION:
+        return [
+            Target("hybrid p50", OURS, number=300),
+            Target("hybrid p50", PAGE, number=300),
+            Target("Put p50", ALONE, number=40),
+        ]
+    targets = [
+        Target("lexical p50", OURS, times=1 / 10, floor="match_bm25"),
+        Target("hybrid p50", PAGE, times=1 / 4, floor="FTS5 + sqlite-vec"),
+        Target("hybrid p50", PAGE, times=1 / 6, floor="lancedb"),
+        Target("hybrid p99 of all", EMBEDDED, number=80),
+        Target("Put p50", ALONE, number=15),
+        Target("Put p50", BESIDE, number=30),
+    ]
+    return [one for one in targets if not one.floor or one.floor in figures[one.figure].raw]
+
+
+def within_limits(held: dict[str, float], parts: int) -> bool:
+    """Memory and opening at a million parts; told, and True below."""
+    if parts < MILLION:
+        return True
+    memory, opening = held["rss"] / 1e9, held["seconds"]
+    kept = memory < 4.0 and opening < 20.0
+    print(f"RSS {memory:.2f} GB, under 4; opening {opening:.1f} s, under 20: "
+          f"{'kept' if kept else 'MISSED'}")  # fmt: skip
+    return kept
+
+
+def told(more: dict[str, Any]) -> Iterator[str]:
+    """The figures that are no contest, as lines."""
+    touched = more["rows touched"]
+    yield f"\nrows touched: p50 {touched['p50']:,.0f}, p99 {touched['p99']:,.0f} a question"
+    for name, held in more["alone"].items():
+        yield (
+            f"{name}: {more['bytes'][name] / 1e6:,.0f} MB on disk, opened in "
+            f"{held['seconds']:.2f} s, RSS {held['rss'] / 1e6:,.0f} MB, "
+            f"PSS {held['pss'] / 1e6:,.0f} MB"
+        )
+    for name, stages in more["stages"].items():
+        yield f"{name}, by stage (ms): " + ", ".join(f"{at} {ms:.2f}" for at, ms in stages.items())
+
+
+def said(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
