@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from engine.errors import Unsupported
 from engine.model import Entry
 from engine.namespace import Scope
 from engine.reading import Reading
@@ -59,7 +58,13 @@ class Asking:
         shown: bool = True,
     ) -> Page:
         """One page of engrams by id, title or spelling; Invalid for an empty text."""
-        raise Unsupported("find_exact is not in this release yet")
+        from engine.find_exact import find_exact
+
+        with self._upkeep.reading():
+            return find_exact(
+                self.reading, scope, text, filters, limit=limit, offset=offset,
+                scope_ids=scope_ids, shown=shown,
+            )  # fmt: skip
 
     def find_objects(
         self,

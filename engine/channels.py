@@ -1,7 +1,8 @@
 """The channels: a question in, scores of documents or engrams out. Shared by search and recall.
 
 *lexical* is BM25 over the parts in scope, *vector* the cosine of their embeddings, *exact* what the
-question names. Each alone may be empty, and one that cannot run is told in `degraded`.
+question names, *trigram* other spellings of its words. Each alone may be empty, and one that cannot
+run is told in `degraded`.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from engine.naming_in_text import named, titles_contained
 from engine.query import Group, query_terms
 from engine.reader import QueryEmbedder, Reader
 from engine.snapshot import Snapshot
+from engine.spellings import spelled
 
 T = TypeVar("T")
 
 CONTAINED = 1  # the question contains the title
 NAMED = 2  # the question is the engram's id, path, slug, title or alias, or holds one of them
+TITLED = 3  # it is the title, where that counts more
 COSINE_DECIMALS = 6  # a float32 product differs in its last bits with its place in the matrix
 _MEANING = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]")  # a word, or one character of another script
 
@@ -41,7 +44,7 @@ class Retrieved:
 
     `counted` are the documents in scope that can be found (those of superseded engrams cannot);
     maxima are taken over them. A channel that did not run is None. `exact` maps engrams to
-    NAMED or CONTAINED.
+    TITLED, NAMED or CONTAINED. `spellings` are those that the trigram channel found.
     """
 
     engrams: int
@@ -55,11 +58,16 @@ class Retrieved:
     failed: tuple[Degraded, ...] = ()  # those of `degraded` that did not run at all
     warnings: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    trigram: Floats | None = None
+    spellings: tuple[str, ...] = ()
 
     @property
     def ran(self) -> tuple[str, ...]:
         """The channels that ran."""
-        found = (("lexical", self.lexical), ("vector", self.cosine), ("exact", self.exact))
+        found = (
+            ("lexical", self.lexical), ("vector", self.cosine), ("exact", self.exact),
+            ("trigram", self.trigram),
+        )  # fmt: skip
         return tuple(name for name, held in found if held is not None)
 
 
@@ -88,12 +96,14 @@ def retrieve(
     channels: Sequence[str],
     *,
     groups: Sequence[Group] | None = None,
+    free: Sequence[tuple[str, Group]] = (),
     seconds: float | None = None,
 ) -> Retrieved:
     """Run `channels` for a question over the engrams that the scope covers.
 
     `covered` and `hidden` (superseded engrams) are masks over engrams. `groups` are the terms to
-    score, None: those of the question. `seconds` is how long the vector channel may take.
+    score, None: those of the question; `free` the words (`Query.free`) whose other spellings are
+    looked for. `seconds` is how long the vector channel may take.
     """
     snapshot = reader.index.snapshot()
     owners, positions = snapshot.doc_engram, snapshot.doc_position
@@ -117,10 +127,21 @@ def retrieve(
         exact = dict.fromkeys(titles_contained(columns, best, question), CONTAINED)
         exact |= dict.fromkeys(named(reader, columns, in_scope, question), NAMED)
         notes.seconds["exact"] = time.perf_counter() - began
+    trigram: Floats | None = None
+    spellings: tuple[str, ...] = ()
+    if "trigram" in channels:
+        began = time.perf_counter()
+        also = spelled(
+            reader.vocabulary, snapshot, free, question, reader.languages(), visible, counted
+        )
+        trigram, spellings = also.scores, also.terms
+        notes.warnings += also.warnings
+        notes.seconds["trigram"] = time.perf_counter() - began
     return Retrieved(
         engrams, owners, positions, counted,
         lexical if "lexical" in channels else None, cosine, exact,
         tuple(notes.degraded), tuple(notes.failed), tuple(notes.warnings), notes.seconds,
+        trigram, spellings,
     )  # fmt: skip
 
 

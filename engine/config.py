@@ -20,6 +20,9 @@ class Config:
     # Fusion (docs/adr/0008)
     lexical_weight: float = 0.45
     vector_weight: float = 0.55
+    # Of find_exact, beside lexical_weight: how many of the words stand in a part, and how exactly,
+    # comes before how often (docs/search.md)
+    trigram_weight: float = 1.05
     rrf_k: int = 60
     exact_title_bonus: float = 0.15  # a title of two or more words that the question contains
 

@@ -37,14 +37,17 @@ def masks(
     scope: Scope,
     filters: Filters,
     only: frozenset[int] | None = None,
+    *,
+    superseded: bool = False,
 ) -> Masks:
-    """Superseded engrams are hidden unless a filter on `superseded_by` asks for them.
+    """Superseded engrams are hidden unless `superseded`, or a filter on `superseded_by`, asks for
+    them.
 
     `only` are the numbers of the engrams that may be hits; it acts as one filter more.
     """
     covered = columns.covered(scope)
     hidden = np.zeros(len(columns), dtype=bool)
-    if not any(test.name == SUPERSEDED for test in filters.tests):
+    if not superseded and not any(test.name == SUPERSEDED for test in filters.tests):
         hidden = covered & _numbers(properties.having(SUPERSEDED), len(columns))
     allowed = covered & ~hidden
     if not filters.empty or only is not None:

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.channels import CONTAINED, NAMED, Retrieved
+from engine.channels import CONTAINED, NAMED, TITLED, Retrieved
 from engine.columns import Columns
 from engine.config import Config
 from engine.evidence import Evidence, Parts, no_evidence
@@ -120,6 +120,7 @@ class Rules:
             "lexical": self.config.lexical_weight,
             "vector": self.config.vector_weight,
             "exact": 1.0,
+            "trigram": self.config.trigram_weight,
         }
         return {name: weight * self.weights.get(name, 1.0) for name, weight in own.items()}
 
@@ -139,19 +140,25 @@ def rank(
     base = _bases(found, weights)
     lexical = _best(found, found.lexical)
     cosine = _best(found, found.cosine)
+    trigram = _best(found, found.trigram)
     exact = np.zeros(engrams, dtype=np.float64)
     for no, level in (found.exact or {}).items():
         exact[no] = level
     # Without the lexical channel the vector channel gives its whole ranking.
     floor = rules.config.vector_floor if found.lexical is not None else 0.0
     close = _close(cosine, allowed, floor, rules.k)
-    candidates = _numbers(((lexical > 0.0) | close | (exact > 0.0)) & allowed)
+    candidates = _numbers(((lexical > 0.0) | close | (exact > 0.0) | (trigram > 0.0)) & allowed)
     by_channel = {
         name: values
-        for name, values in (("lexical", lexical), ("vector", cosine), ("exact", exact))
+        for name, values in (
+            ("lexical", lexical),
+            ("vector", cosine),
+            ("exact", exact),
+            ("trigram", trigram),
+        )
         if name in found.ran
     }
-    contained, named = exact == CONTAINED, exact == NAMED
+    contained, named = exact == CONTAINED, exact >= NAMED
     if rules.fusion == "rrf":
         everywhere = {name: ranks(values) for name, values in by_channel.items()}
         fused = rrf_fusion(everywhere, weights, rules.config.rrf_k, engrams)
@@ -162,6 +169,7 @@ def rank(
         highest = 1.0 + rules.config.exact_title_bonus * weights["exact"]
     # Twice the highest of the others, so that no multiplier brings one of them before it.
     fused[named] += 2.0 * highest
+    fused[exact == TITLED] += 3.0 * highest
     age = recency(
         fitted(columns.updated_ns, engrams),
         rules.now_ns,
@@ -199,7 +207,11 @@ def _bases(found: Retrieved, weights: Mapping[str, float]) -> Floats:
     """The fused score of each document."""
     channels = {
         name: normalised(values, found.counted)
-        for name, values in (("lexical", found.lexical), ("vector", found.cosine))
+        for name, values in (
+            ("lexical", found.lexical),
+            ("vector", found.cosine),
+            ("trigram", found.trigram),
+        )
         if values is not None
     }
     if not channels:
@@ -265,6 +277,8 @@ def _evidence(found: Retrieved, base: Floats, numbers: Longs, most: int) -> Evid
     matched = np.zeros(len(documents), dtype=bool)
     if found.lexical is not None:
         matched = found.lexical[documents] > 0.0
+    if found.trigram is not None:
+        matched |= found.trigram[documents] > 0.0
     body = positions > 0
 
     def having(which: Mask) -> Mask:

@@ -25,6 +25,7 @@ from engine.naming import Names
 from engine.ports import Reranker
 from engine.properties import PropertyIndex
 from engine.result_sets import ResultSets
+from engine.vocabulary import Vocabulary
 
 
 class PlacedPart(Protocol):
@@ -101,6 +102,11 @@ class Reader(Protocol):
 
     @property
     def index(self) -> Index: ...
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """`Vocabulary(entries)`, made once."""
+        ...
 
     @property
     def embedder(self) -> QueryEmbedder | None:

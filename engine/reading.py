@@ -24,6 +24,7 @@ from engine.result_sets import ResultSets
 from engine.state import State
 from engine.store import refusals, versions
 from engine.store.extensions import Cursor
+from engine.vocabulary import Vocabulary
 
 _MISS_CHARACTERS = 200  # of a question that is kept; `.status` lists them
 
@@ -35,6 +36,7 @@ class Reading:
         self._state = state
         self._wait = wait  # until the background has embedded everything, or so many seconds
         self.columns = ColumnCache(state.entries)
+        self.vocabulary = Vocabulary(state.entries)
         self.results = ResultSets(state.config, state.clock)
         self.engram_vectors = EngramVectors()
 
@@ -139,5 +141,6 @@ class Reading:
 
 
 def _begun(question: str) -> str:
-    """As much of a question as its list in `status` needs."""
+    """As much of a question as its list in `status` needs, in valid UTF-8 as the store wants it."""
+    question = question.encode("utf-8", "backslashreplace").decode()
     return question if len(question) <= _MISS_CHARACTERS else question[: _MISS_CHARACTERS - 1] + "…"

@@ -83,15 +83,10 @@ class Trigrams:
         return self._lengths[numbers].astype(np.int64)
 
     def holding(self, piece: str) -> Numbers:
-        """The strings that contain a piece; one of one or two characters at either end only."""
+        """The strings that contain a piece of three characters or more; of a shorter one none."""
         runs, strings = self._runs, self.strings
-        if not piece or not runs:
-            return np.zeros(0, np.int64)
         if len(piece) <= _PAD:
-            ends_with = _trigrams(piece)[[len(piece) - 1, _PAD]]
-            found = _joined(run.having(ends_with, 1) for run in runs)
-            ends = [no for no in found.tolist() if _at_an_end(strings[no], piece)]
-            return np.array(ends, np.int64)
+            return np.zeros(0, np.int64)
         inside = np.unique(_trigrams(piece)[_PAD:-_PAD])
         found = _joined(run.having(inside, len(inside)) for run in runs)
         return np.array([no for no in found.tolist() if piece in strings[no]], np.int64)
@@ -182,10 +177,6 @@ def _hashed(codes: NDArray[np.uint32]) -> NDArray[np.uint16]:
 
 def _codes(text: str) -> NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-
-
-def _at_an_end(string: str, piece: str) -> bool:
-    return string.startswith(piece) or string.endswith(piece)
 
 
 def _joined(found: Iterable[Numbers]) -> Numbers:

@@ -1,7 +1,7 @@
 """What a word of a question may be meant for: terms, titles and slugs, by their trigrams.
 
-They are gathered when first asked for. No writer tells of a change: whoever asks looks for what is
-new in the index and in the table of entries, so a Put costs nothing and is known at once.
+They are gathered when first asked for. A commit only notes which engrams it changed: whoever asks
+looks at what is new, so a Put costs nothing and is known at once.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Vocabulary:
         self._unfolded: set[str] = set()  # terms in it that the base has not
         self._tails: WeakKeyDictionary[Tail, tuple[int, int]] = WeakKeyDictionary()
         self._entries = entries
-        self._changed: dict[int, None] | None = None  # engrams whose names may be others
+        self._changed: dict[int, Entry | None] | None = None  # since names were asked for
         self._names = _no_names()
 
     def terms(self, snapshot: Snapshot) -> Trigrams:
@@ -89,11 +89,14 @@ class Vocabulary:
         """The titles and slugs as they are now."""
         with self._lock:
             if self._changed is None:
-                self._changed = self._entries.follow()
+                self._changed = {}
+                self._entries.follow(self._changed.update)
+                for entry in self._entries.all():  # unless it has changed again
+                    self._changed.setdefault(entry.no, entry)
             changed: dict[int, Entry | None] = {}
             while self._changed:
-                no, _ = self._changed.popitem()
-                changed[no] = self._entries.get(no)
+                no, state = self._changed.popitem()
+                changed[no] = state
             if changed:
                 self._names = _renamed(self._names, changed)
                 called = int(np.count_nonzero(self._names.pairs >= 0))

@@ -29,6 +29,7 @@ from engine.recall.request import parse_request
 from engine.result_sets import ResultSets
 from engine.store.versions import StoredPart
 from engine.tokens import counter
+from engine.vocabulary import Vocabulary
 
 NOW_NS = 2_000 * DAY_NS
 DIMENSION = 64
@@ -85,6 +86,7 @@ class Library:
         self.embedder = embedder
         self.entries = Entries()
         self.columns = ColumnCache(self.entries)
+        self.vocabulary = Vocabulary(self.entries)
         self.names = Names(self.entries)
         self.properties = PropertyIndex()
         self.index = Index()

@@ -12,6 +12,7 @@ from engine.filters import parse_filters
 from engine.model import Page
 from engine.namespace import Scope
 from engine.search import search
+from tests.engine.desk import HERE, Desk
 from tests.engine.library import TREE, BagEmbedder, Library
 
 
@@ -47,6 +48,14 @@ def test_only_punctuation_finds_nothing(library: Library) -> None:
     library.embedder = BagEmbedder()
     assert find(library, "?!…") == []
     assert library.misses == ["?!…"]
+
+
+@pytest.mark.parametrize("question", ["\ud800", "x\udfff", "\0", "\0\0"])
+def test_a_question_that_is_no_text_is_a_miss_like_another(question: str) -> None:
+    desk = Desk()
+    assert desk.engine.search(HERE, question).hits == ()
+    (kept,) = desk.engine.status(HERE).misses
+    assert kept.encode() == question.encode("utf-8", "backslashreplace")
 
 
 def test_a_number_means_nothing_to_the_vectors() -> None:
