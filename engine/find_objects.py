@@ -129,7 +129,7 @@ def _lexical(
 def _in_head(snapshot: Snapshot, postings: dict[str, Postings], parts: Mask, engrams: int) -> Mask:
     """Engrams with a word of the question in their head."""
     found = np.zeros(engrams, dtype=bool)
+    heads = parts & (snapshot.doc_position == 0)
     for rows, _ in postings.values():
-        heads = rows[parts[rows] & (snapshot.doc_position[rows] == 0)]
-        found[snapshot.doc_engram[heads]] = True
+        found[snapshot.doc_engram[rows[heads[rows]]]] = True
     return found
