@@ -47,13 +47,17 @@ class BodyLink:
 
 def body_links(body: str) -> list[BodyLink]:
     """The links of a Markdown text in order, each target and heading once."""
-    if "[" not in body or not ("[[" in body or "](" in body or "]:" in body):
-        return []  # nothing that could be a link: most texts are not parsed
-    links = _parsed(body) if len(body) <= LONGEST_PARSED else _scanned(body)
     found: dict[tuple[str, str], BodyLink] = {}
-    for link in links:
+    for link in every_body_link(body):
         found.setdefault((link.target, link.heading), link)
     return list(found.values())
+
+
+def every_body_link(body: str) -> Iterator[BodyLink]:
+    """The links of a Markdown text in order, repeats kept."""
+    if "[" not in body or not ("[[" in body or "](" in body or "]:" in body):
+        return iter(())  # nothing that could be a link: most texts are not parsed
+    return _parsed(body) if len(body) <= LONGEST_PARSED else _scanned(body)
 
 
 def wiki_link(inside: str) -> tuple[str, str] | None:

@@ -222,10 +222,22 @@ class Engine(Asking, Walking):
         return self._upkeep.after(put_many(self._state, scope, drafts), many=len(drafts))
 
     def rename(
-        self, scope: Scope, id: str, kind: str, slug: str, *, name: str | None = None, by: str = ""
+        self,
+        scope: Scope,
+        id: str,
+        kind: str,
+        slug: str,
+        *,
+        name: str | None = None,
+        by: str = "",
+        rewrite: bool = False,
     ) -> Commit:
-        """Move a live engram; one that is in the way is replaced (design: rename over existing)."""
-        return self._upkeep.after(move.rename(self._state, scope, id, kind, slug, name=name, by=by))
+        """Move a live engram; one that is in the way is replaced (design: rename over existing).
+
+        `rewrite`: those that link to it by its place name the new one, in the same transaction.
+        """
+        commit = move.rename(self._state, scope, id, kind, slug, name=name, by=by, rewrite=rewrite)
+        return self._upkeep.after(commit)
 
     def exchange(self, scope: Scope, id_a: str, id_b: str, *, by: str = "") -> None:
         """Two live engrams swap their places."""

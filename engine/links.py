@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from engine.body_links import body_links, url_link, wiki_link
+from engine.body_links import every_body_link, url_link, wiki_link
 from engine.catalogue import WELL_KNOWN, Kind
 from engine.document import Document
 from engine.ids import UUID
@@ -49,9 +49,16 @@ def find_links(head: Head, kind: Kind, document: Document) -> tuple[Link, ...]:
     Each relation, target and heading once. Lines count from 1 in the file.
     """
     found: dict[tuple[str, str, str, str], Link] = {}
-    for link in (*_of_fields(head, kind, document), *_of_body(document)):
+    for link in every_link(head, kind, document):
         found.setdefault((link.relation, link.target, link.heading, link.origin), link)
     return tuple(found.values())
+
+
+def every_link(head: Head, kind: Kind, document: Document) -> Iterator[Link]:
+    """The same with repeats."""
+    yield from _of_fields(head, kind, document)
+    for link in every_body_link(document.body):
+        yield Link(MENTIONS, link.target, link.heading, "body", document.body_line + link.line)
 
 
 def resolve(link: Link, source: Entry, lookup: Lookup) -> int | None:
@@ -103,11 +110,6 @@ def _field_target(written: str) -> tuple[str, str] | None:
     if _FILE.search(written):
         return url_link(written)
     return (written, "") if written and not _WEB.match(written) else None
-
-
-def _of_body(document: Document) -> Iterator[Link]:
-    for link in body_links(document.body):
-        yield Link(MENTIONS, link.target, link.heading, "body", document.body_line + link.line)
 
 
 def _places(target: str, own: str, directory: str) -> list[tuple[str, str]]:

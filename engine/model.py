@@ -97,6 +97,7 @@ class Commit:
     identity: Identity
     replaced: int | None = None  # seq of the version that was current before, None if none
     removed: tuple[Entry, ...] = ()  # engrams soft-deleted by this commit (replaced at the target)
+    rewritten: tuple[Entry, ...] = ()  # engrams whose links were made to name a new place
 
 
 @dataclass(frozen=True, slots=True)

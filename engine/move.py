@@ -21,6 +21,7 @@ from engine.namespace import Scope
 from engine.objects import hosted_of
 from engine.plan import Plan, run
 from engine.prepare import Prepared, judge, prepare, unjudged
+from engine.rewrite import rewrite_linkers
 from engine.rows import content_row, deleted_row, state_row
 from engine.slug import name_problem, nfc
 from engine.state import State
@@ -37,9 +38,11 @@ def rename(
     *,
     name: str | None = None,
     by: str = "",
+    rewrite: bool = False,
 ) -> Commit:
     """Move a live engram to (kind, slug); `name` is the spelling of the file-name stem.
 
+    `rewrite`: those that link to it by its place name the new one in their text.
     Raises NotFound, Invalid (the new kind refuses it), StoreCorrupt, StoreFull.
     """
     spelled = name if name is not None else slug
@@ -61,6 +64,9 @@ def rename(
             commit = _take_bytes(state, plan, entry, target, spelled, by)
         else:
             commit = _go(state, plan, entry, place, target, spelled, by)
+        if rewrite:
+            linkers = rewrite_linkers(state, plan, entry, commit.entry, by)
+            commit = replace(commit, rewritten=linkers)
         connect(state, plan)
         run(state, plan)
         changes += plan.changes
