@@ -119,19 +119,15 @@ def hooked(parts: tuple[Part, ...], head: Head, bench: Bench) -> tuple[Part, ...
 
 
 def _rewritten(hook: TextHook, head: Head, part: Part) -> str:
-    where = f"part {part.position} of {head.kind}/{head.slug}"
     try:
         text = hook(head, part)
+        text.encode()  # so that the hash of what is embedded can be taken
     except Exception as error:
         raise EmbedderFailed(
-            f"the text hook failed on {where}: {type(error).__name__}: {error}",
-            "it is the host program's; nothing was stored",
+            f"the text hook failed on part {part.position} of {head.kind}/{head.slug}: "
+            f"{type(error).__name__}: {error}",
+            "the hook is the host program's; mend it there and write again",
         ) from error
-    if not isinstance(text, str):
-        raise EmbedderFailed(
-            f"the text hook gave {type(text).__name__} for {where}, not a text",
-            "it is the host program's; nothing was stored",
-        )
     return text
 
 
