@@ -36,8 +36,8 @@ class Config:
     default_limit: int = 10
     max_limit: int = 50  # at the surfaces
     max_limit_api: int = 100  # of a host's call; recall@100 is what benchmarks ask for
-    result_set_hits: int = 1_000  # who reads so far searches again: 80 KB a set …
-    result_sets: int = 256  # … and 20 MB all of them
+    result_set_hits: int = 1_000  # who reads so far searches again: 160 KB a set …
+    result_sets: int = 256  # … and 40 MB all of them
     result_set_seconds: float = 900.0  # a reader comes back within a quarter of an hour
     rerank_candidates: int = 100  # all that one page can show; about a second's work
     snippet_characters: int = 240
@@ -63,7 +63,7 @@ class Config:
 
     # Parts and vectors
     part_tokens: int = 256  # what MiniLM reads
-    embed_batch: int = 8  # texts between two looks at what else there is to do (0.3 s)
+    embed_batch: int = 16  # texts of one commit and between two looks at other work (0.3 s)
     embed_retry_seconds: float = 5.0  # after a failure; doubled each time …
     embed_retry_max_seconds: float = 300.0  # … up to this
     reader_patience_seconds: float = 1.0  # how long background work lets readers go first

@@ -14,10 +14,10 @@ from engine.errors import EmbedderFailed, EngineError
 from engine.host_parts import Hosted
 from engine.model import Entry
 from engine.objects import hosted_of
-from engine.prepare import Prepared, prepare, text_hash, unjudged
+from engine.prepare import Prepared, prepare, unjudged
 from engine.state import State
 from engine.store import vectors
-from engine.store.versions import NO_HASH
+from engine.texts_ahead import unembedded
 from engine.worker import Embedding
 
 Vector = NDArray[np.float32]
@@ -54,11 +54,7 @@ def embed_missing(state: State, content: Prepared) -> dict[bytes, Vector]:
     """
     if state.embed != "inline":
         return {}
-    wanted = {
-        hash: part.embed_text
-        for hash, part in zip(content.hashes, content.parts, strict=True)
-        if hash != NO_HASH and not state.index.has_vector(hash)
-    }
+    wanted = dict(unembedded(content, state.index.has_vector))
     if not wanted:
         return {}
     if state.embedder is None:
@@ -68,20 +64,24 @@ def embed_missing(state: State, content: Prepared) -> dict[bytes, Vector]:
 
 
 def texts(state: State, hashes: Sequence[bytes]) -> Mapping[bytes, str]:
-    """The texts of live parts that wait for their vectors; others are left out."""
+    """The texts of live parts that wait for their vectors; others are left out.
+
+    Those that a commit or the preparing for others left behind are there; else the engram is
+    prepared again.
+    """
     found: dict[bytes, str] = {}
-    again: dict[int, Prepared | None] = {}
+    tried: set[int] = set()
     for hash in hashes:
-        for no, position in state.index.rows_waiting(hash):
-            if no not in again:
-                entry = state.entries.get(no)
-                again[no] = None if entry is None or not is_live(entry) else _again(state, entry)
-            content = again[no]
-            if content is not None and position < len(content.parts):
-                text = content.parts[position].embed_text
-                if text_hash(text) == hash:
-                    found[hash] = text
-                    break
+        rows = state.index.rows_waiting(hash)
+        text = state.texts_ahead.take(hash)
+        for no, _ in rows:
+            entry = state.entries.get(no)
+            if text is None and no not in tried and entry is not None and is_live(entry):
+                tried.add(no)
+                state.texts_ahead.add(_again(state, entry))
+                text = state.texts_ahead.take(hash)
+        if rows and text is not None:
+            found[hash] = text
     return found
 
 
@@ -114,9 +114,11 @@ def prepared_again(
     return prepare(document, head, entry.id, bench, hosted)
 
 
-def _again(state: State, entry: Entry) -> Prepared | None:
+def _again(state: State, entry: Entry) -> list[tuple[bytes, str]]:
+    """(hash, text) of the parts of an engram that wait for their vectors."""
     try:
-        return prepared_again(state, entry)
+        content = prepared_again(state, entry)
     except EngineError as error:
         log.warning("%s/%s cannot be embedded: %s", entry.kind, entry.name, error)
-        return None
+        return []
+    return unembedded(content, state.index.has_vector)

@@ -20,6 +20,7 @@ from engine.store import edges as stored_edges
 from engine.store import places, vectors, versions
 from engine.store.edges import EdgeRow
 from engine.store.versions import Version, entry_of
+from engine.texts_ahead import unembedded
 
 Vector = NDArray[np.float32]
 
@@ -144,6 +145,8 @@ def _swap(state: State, plan: Plan) -> None:
                 )
             )
             state.sources.keep(entry, content.source, content.shown)
+            if state.embed == "background":
+                state.texts_ahead.add(unembedded(content, state.index.has_vector))
     state.index.add_many(added, killed=killed)
     state.entries.swap(entries)
     for row, entry in zip(plan.rows, entries, strict=True):

@@ -26,6 +26,7 @@ from engine.sources import Sources
 from engine.store import meta, places
 from engine.store.connection import Store
 from engine.store.places import Directory
+from engine.texts_ahead import TextsAhead
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +56,7 @@ class State:
     sources: Sources
     reranker: Reranker | None = None  # the host's
     text_hook: TextHook | None = None  # the host's
+    texts_ahead: TextsAhead = field(default_factory=TextsAhead)
     directories: dict[Shelf, Directory] = field(default_factory=dict)
     moved_directories: set[Shelf] = field(default_factory=set)  # mtime not in the store yet
     damaged: dict[int, str] = field(default_factory=dict)  # engrams that cannot be read, and why
