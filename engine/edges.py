@@ -9,10 +9,11 @@ dangling.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from heapq import merge
+from typing import NamedTuple
 
 import numpy as np
 
@@ -61,6 +62,22 @@ class _Now:
     into: dict[int, frozenset[int]]
 
 
+class Step(NamedTuple):
+    """One edge with just what walking needs."""
+
+    source: int
+    target: int
+    relation: str
+    confidence: float | None
+    held: EdgeRow | tuple[EdgeColumns, int]
+
+    @property
+    def row(self) -> EdgeRow:
+        """All of it."""
+        held = self.held
+        return held if isinstance(held, EdgeRow) else held[0].row(held[1])
+
+
 class Edges:
     """Rows by source and by target. Changed under the writer lock only, read without."""
 
@@ -86,24 +103,28 @@ class Edges:
 
     def into(self, no: int) -> list[EdgeRow]:
         """Edges to an engram, by source and in its order."""
-        return list(self.inward(no))
+        return [step.row for step in self.steps_into(no)]
 
-    def inward(self, no: int) -> Iterator[EdgeRow]:
-        """The same, one at a time: of a hub that everybody links to nobody wants them all."""
+    def steps_out(self, no: int) -> Iterator[Step]:
+        """What the edges of an engram lead to, in its order."""
         now = self._now
-        columns, changed = now.columns, now.changed
-        kept = (
-            columns.row(at)
-            for at in now.topology.into(no)
-            if int(columns.source[at]) not in changed
-        )
+        rows = now.changed.get(no)
+        if rows is not None:
+            return (Step(row.source, row.target, row.relation, row.confidence, row) for row in rows)
+        return _stepped(now.columns, now.columns.of(no), None)
+
+    def steps_into(self, no: int) -> Iterator[Step]:
+        """Where the edges to an engram come from, one at a time: of a hub that everybody links to
+        nobody wants them all."""
+        now = self._now
+        kept = _stepped(now.columns, now.topology.into(no), now.changed)
         fresh = [
-            row
+            Step(row.source, row.target, row.relation, row.confidence, row)
             for source in sorted(now.into.get(no, ()))
-            for row in changed.get(source, ())
+            for row in now.changed.get(source, ())
             if row.target == no
         ]
-        return merge(kept, fresh, key=_source)
+        return merge(kept, fresh, key=_source) if fresh else kept
 
     def all(self) -> list[EdgeRow]:
         """Every edge."""
@@ -232,5 +253,19 @@ def _out(now: _Now, no: int) -> tuple[EdgeRow, ...]:
     return rows if rows is not None else tuple(map(now.columns.row, now.columns.of(no)))
 
 
-def _source(row: EdgeRow) -> int:
-    return row.source
+def _stepped(
+    columns: EdgeColumns, places: Iterable[int], changed: Mapping[int, object] | None
+) -> Iterator[Step]:
+    """Steps at some places, without those of sources that have changed since."""
+    for at in places:
+        source = int(columns.source[at])
+        if changed is None or source not in changed:
+            confidence = float(columns.confidence[at])
+            yield Step(
+                source, int(columns.target[at]), columns.relation[at],
+                None if confidence != confidence else confidence, (columns, at),
+            )  # fmt: skip
+
+
+def _source(step: Step) -> int:
+    return step.source

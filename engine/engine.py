@@ -61,6 +61,7 @@ class Engine(Asking, Walking):
         self._upkeep = upkeep
         self._state = upkeep.state
         self._webs = Webs()
+        self._recipes = {}
         self.reading = Reading(self._state, upkeep.background.wait_embedded)
 
     @classmethod

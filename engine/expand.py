@@ -78,7 +78,7 @@ def expand(state: State, scope: Scope, refs: Sequence[str], how: Expansion) -> E
 
     Raises NotFound for one that is not there, Invalid for hops or a direction that cannot be.
     """
-    _require(how)
+    require(how)
     seeds = [_seed(state, scope, ref) for ref in dict.fromkeys(refs)]
     entries = {entry.no: entry for entry, _ in seeds}
     contained = [
@@ -89,7 +89,8 @@ def expand(state: State, scope: Scope, refs: Sequence[str], how: Expansion) -> E
     return Expanded((*contained, *walked), cut, ids)
 
 
-def _require(how: Expansion) -> None:
+def require(how: Expansion) -> None:
+    """Invalid for hops or a direction that cannot be."""
     problems = []
     if not 1 <= how.hops <= MOST_HOPS:
         said = f"hops {how.hops} is not from 1 to {MOST_HOPS}"

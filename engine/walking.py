@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from engine import analysis
 from engine.analysis import Loose, Scored, Webs
-from engine.expand import NEAREST, Expanded, Expansion, expand
+from engine.catalogue import Recipe
+from engine.errors import NotFound, shown
+from engine.expand import NEAREST, Expanded, Expansion, expand, require
 from engine.find_links import FoundLink, find_links
 from engine.graph import Web
 from engine.hand_links import link, unlink
@@ -14,6 +16,7 @@ from engine.model import NO_META, Edge, EdgeMeta, Entry
 from engine.namespace import Scope
 from engine.reading import Reading
 from engine.state import State
+from engine.walk import MOST, Neighbour, neighbours
 
 
 class Walking:
@@ -21,6 +24,7 @@ class Walking:
 
     _state: State
     _webs: Webs
+    _recipes: dict[str, Recipe]  # registered by the host
     reading: Reading
 
     def link(self, scope: Scope, a: str, relation: str, b: str, meta: EdgeMeta = NO_META) -> Edge:
@@ -43,6 +47,36 @@ class Walking:
         NotFound, or Invalid for hops or a direction that cannot be.
         """
         return expand(self._state, scope, refs, how)
+
+    def neighbours(
+        self,
+        scope: Scope,
+        ref: str,
+        *,
+        direction: str = "both",
+        relations: Sequence[str] = (),
+        limit: int | None = MOST,
+    ) -> tuple[Neighbour, ...]:
+        """Those that one edge leads to or comes from, edges out first. NotFound."""
+        entry = self._state.find(scope, ref)
+        return tuple(neighbours(self._state, scope, entry.no, direction, relations, limit))
+
+    def expand_recipe(self, scope: Scope, refs: Sequence[str], name: str) -> Expanded:
+        """Expand as a recipe of kinds.yaml, or one that the host registered, says. NotFound."""
+        recipes = {**self._state.catalogue.recipes, **self._recipes}
+        recipe = recipes.get(name)
+        if recipe is None:
+            known = ", ".join(sorted(recipes)) or "there are none; kinds.yaml can define them"
+            raise NotFound(f"there is no recipe {shown(name)}", f"recipes: {known}")
+        return self.expand(scope, refs, Expansion.of(recipe))
+
+    def register_recipe(self, recipe: Recipe) -> None:
+        """A host's own recipe, until the store is closed; it goes before one of kinds.yaml.
+
+        Invalid for hops or a direction that cannot be.
+        """
+        require(Expansion.of(recipe))
+        self._recipes[recipe.name] = recipe
 
     def find_links(
         self, scope: Scope, text: str = "", *, relation: str | None = None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.catalogue import Recipe
 from engine.errors import Invalid, NotFound
 from engine.expand import Expansion
 from engine.model import Draft, EdgeMeta
@@ -103,6 +104,33 @@ def test_a_hub_is_read_in_part_and_says_so(desk: Desk) -> None:
         desk.put(f"n{number}", "# N\n\nSee [[f]].\n")
     found = desk.engine.expand(HERE, ["note/f"], Expansion())
     assert (len(found.reached), found.cut) == (64, True)
+
+
+def test_neighbours(desk: Desk) -> None:
+    found = desk.engine.neighbours(HERE, "note/b")
+    assert [(each.entry.slug, each.relation, each.outward, each.confidence) for each in found] == [
+        ("c", "about", True, 0.5), ("a", "about", False, 0.5),
+    ]  # fmt: skip
+    desk.reopen()
+    assert desk.engine.neighbours(HERE, "note/b") == found
+    assert desk.engine.neighbours(HERE, "note/b", relations=("owned_by",)) == ()
+    assert len(desk.engine.neighbours(HERE, "note/b", limit=1)) == 1
+
+
+def test_recipes_of_the_kinds_and_of_the_host(desk: Desk) -> None:
+    desk.engine.apply_kinds(
+        "kinds: {note: {}}\n"
+        "recipes: {near: {relations: [about], hops: 2, direction: out, containment: false}}\n"
+    )
+    found = desk.engine.expand_recipe(HERE, ["note/a"], "near")
+    assert [each.entry.slug for each in found.reached] == ["b", "c"]
+    desk.engine.register_recipe(Recipe("owners", ("owned_by",), 1, "in"))
+    found = desk.engine.expand_recipe(HERE, ["note/e"], "owners")
+    assert [each.entry.slug for each in found.reached] == ["a"]
+    with pytest.raises(NotFound, match="near, owners"):
+        desk.engine.expand_recipe(HERE, ["note/a"], "far")
+    with pytest.raises(Invalid):
+        desk.engine.register_recipe(Recipe("wild", hops=9))
 
 
 def test_what_cannot_be(desk: Desk) -> None:
