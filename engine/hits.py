@@ -77,7 +77,7 @@ def hits_in(
         for at, entry in present.items()
         if entry is not None and is_live(entry) and found.scope.covers(entry.namespace)
     }
-    rows = reader.hydrate(list(seen.values()))
+    rows = reader.hydrate(list({entry.no: entry for entry in seen.values()}.values()))
     hits = {}
     for at, entry in seen.items():
         if entry.no not in rows:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import threading
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -228,6 +231,66 @@ def test_the_engine_continues_and_an_edit_is_seen() -> None:
         desk.engine.continue_(HERE, first.set_id)
     with pytest.raises(NotFound):
         desk.engine.continue_(HERE, "nonsense\x00")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pages_between_random_commits_agree_with_a_plain_model(seed: int) -> None:
+    """What is alive of the first ranking, at its place, as it is now."""
+    rng = random.Random(seed)
+    desk = Desk()
+    for n in range(20):
+        desk.put(f"n{n}", f"# Pump {n}\n\npump {'water ' * n}\n")
+    first = desk.engine.search(HERE, "pump water", limit=100)
+    order = [hit.entry.id for hit in first.hits]
+    scores = {hit.entry.id: hit.score for hit in first.hits}
+    touched: set[str] = set()
+    for step in range(60):
+        id = rng.choice(order)
+        entry = desk.engine.by_id(HERE, id)
+        touched.add(id)
+        match rng.choice(("edit", "delete", "rename", "new")):
+            case "edit" if entry is not None:
+                desk.put(entry.slug, f"# Edited {step}\n\nno word in common\n")
+            case "rename" if entry is not None:
+                desk.mv(entry.slug, f"moved{step}")
+            case "delete" if entry is not None:
+                desk.rm(entry.slug)
+            case "delete":
+                desk.engine.revive(HERE, id)
+            case "new":
+                desk.put(f"new{step}", "pump water\n")
+        offset, limit = rng.randrange(22), rng.randint(1, 8)
+        page = desk.engine.continue_(HERE, first.set_id, offset, limit)
+        here = [desk.engine.by_id(HERE, id) for id in order[offset : offset + limit]]
+        assert [hit.entry for hit in page.hits] == [entry for entry in here if entry is not None]
+        assert all(hit.score == scores[hit.entry.id] for hit in page.hits)
+        assert all(hit.evidence for hit in page.hits if hit.entry.id not in touched)
+        for hit in page.hits:
+            assert all("common" not in passage.text for passage in hit.evidence)
+    assert page.total == 20
+
+
+def test_threads_share_the_sets() -> None:
+    sets = ResultSets(Config(result_sets=8), lambda: 0)
+    wrong: list[str] = []
+    ended: list[int] = []
+
+    def work(number: int) -> None:
+        for n in range(200):
+            id = sets.keep(some_set(n % 7))
+            with suppress(NotFound):  # the others may have pushed it out
+                if len(sets.get(TREE, id)) != n % 7:
+                    wrong.append(id)
+        ended.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (sorted(ended), wrong) == ([0, 1, 2, 3], [])
+    last = [sets.keep(some_set(1)) for _ in range(8)]
+    assert [sets.get(TREE, id).id for id in last] == last
 
 
 def some_set(hits: int) -> ResultSet:
