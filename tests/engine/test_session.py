@@ -49,7 +49,7 @@ def test_it_reads_on_from_page_to_page() -> None:
     assert len(whole) == 9
 
 
-@pytest.mark.parametrize("method", ["search", "find_objects"])
+@pytest.mark.parametrize("method", ["search", "find_objects", "find_exact"])
 def test_what_is_deleted_between_two_pages_shifts_none_of_them(method: str) -> None:
     desk = filled()
     session = Session(desk.engine, ALL, TEAM)
