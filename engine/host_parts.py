@@ -12,19 +12,20 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from typing import Protocol
 from uuid import UUID, uuid5
 
+from engine.also import runs
 from engine.config import Config
 from engine.errors import Invalid, Problem, shown
 from engine.model import NOWHERE, HostPart, Part, Span
 from engine.parts import PATH_SEPARATOR, HeadText, analysed, prefix_of
 from engine.pieces import Count, split, utf8
-from engine.text import analyse
 from engine.tokens import bytes4
 
 ORIGIN = "host"
+_REMEMBERED = 1024 * 1024  # characters of an engram's parts whose pieces are kept: 20 MB or so
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +169,32 @@ def cut_host(
     behind U+001F, then #k for the k-th further piece. `max_tokens` and `count_tokens` are those
     of `parts.cut`.
     """
-    namespace, count = UUID(engram_id), count_tokens or bytes4
+    if not parts:
+        return ()
+    size = sum(len(part.text) for part in parts)
+    make = _cut if size <= _REMEMBERED else _cut.__wrapped__
+    count = count_tokens or bytes4
+    made = make(tuple(parts), head.title, head.lang, head.embed, engram_id, max_tokens, count)
+    return tuple(replace(part, position=at) for at, part in enumerate(made, first))
+
+
+@lru_cache(maxsize=2)  # an editor saves one engram again and again: a fifth of the time
+def _cut(
+    parts: tuple[HostPart, ...],
+    title: str,
+    lang: str,
+    embed: bool,
+    engram_id: str,
+    max_tokens: int,
+    count: Count,
+) -> tuple[Part, ...]:
+    """The parts at the positions from 0 on."""
+    namespace, name = UUID(engram_id), _namer()
     base = count("")
-    name = _namer()
-    path_terms = cache(lambda path: analyse("\n".join(path), head.lang))
     made: list[Part] = []
     for part in parts:
         named = name(part.heading_path)
-        prefix, room = prefix_of(head.title, part.heading_path, max_tokens, count)
+        prefix, room = prefix_of(title, part.heading_path, max_tokens, count)
         text = part.text
         pieces = split(text, 0, len(text), (), room, lambda t: count(t) - base)
         for piece, (start, end) in enumerate(pieces):
@@ -183,15 +202,12 @@ def cut_host(
             made.append(
                 Part(
                     id=_id(namespace, named, piece),
-                    position=first + len(made),
+                    position=len(made),
                     heading_path=part.heading_path,
                     text=content,
                     span=_span(part, start, end),
-                    terms=(
-                        *path_terms(part.heading_path),
-                        *analyse(analysed(text, start, end), head.lang),
-                    ),
-                    embed_text=f"{prefix}\n{content.strip()}".strip() if head.embed else "",
+                    runs=runs((*part.heading_path, analysed(text, start, end)), lang),
+                    embed_text=f"{prefix}\n{content.strip()}".strip() if embed else "",
                     origin=ORIGIN,
                 )
             )

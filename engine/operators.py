@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from engine.also import runs
 from engine.columns import Columns
 from engine.fusion import Ints, Mask
 from engine.query import Phrase, Query, holds
 from engine.reader import Reader
 from engine.snapshot import Snapshot
-from engine.text import analyse
 
 _QUOTES = re.compile('["\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02]')
 _EXCLUDED = re.compile(r'(?<!\S)-(?:title:)?(?:"[^"]*"|(?=\w)[^\s"]+)', re.IGNORECASE)
@@ -83,8 +83,8 @@ def _engrams(snapshot: Snapshot, rows: Ints, length: int) -> Mask:
 
 
 def _titles(title: str, langs: Sequence[str]) -> list[str]:
-    """A title's terms in each language, joined by blanks."""
-    return [" ".join(analyse(title, lang)) for lang in langs or ("en",)]
+    """A title's terms in each language, as they are stored."""
+    return ["\t".join(map(" ".join, runs((title,), lang))) for lang in langs or ("en",)]
 
 
 def _any(titles: Sequence[str], phrase: Phrase) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from unicodedata import category
 from uuid import UUID, uuid5
 
+from engine.also import runs
 from engine.model import Part, PropertyValue, Span
 from engine.pieces import Count, split, utf8
 from engine.sections import sections
@@ -94,7 +94,6 @@ def cut(
     namespace = UUID(engram_id)
     drafts = _drafts(body, head, max_tokens, count_tokens or bytes4)
     spans = _spans(body, drafts, body_line, body_start, newline, source)
-    path_terms = cache(lambda path: analyse("\n".join(path), head.lang))
     parts = [_head_part(head, namespace, body_line, body_start)]
     for position, (draft, span) in enumerate(zip(drafts, spans, strict=True), start=1):
         parts.append(
@@ -104,10 +103,7 @@ def cut(
                 heading_path=draft.path,
                 text=body[draft.start : draft.end],
                 span=span,
-                terms=(
-                    *path_terms(draft.path),
-                    *analyse(analysed(body, draft.content, draft.end), head.lang),
-                ),
+                runs=runs((*draft.path, analysed(body, draft.content, draft.end)), head.lang),
                 embed_text=_embed_text(body, draft) if head.embed else "",
             )
         )
@@ -188,11 +184,11 @@ def analysed(text: str, start: int, end: int) -> str:
 
 
 def _head_part(head: HeadText, namespace: UUID, body_line: int, body_start: int) -> Part:
-    terms = analyse("\n".join((head.title, *head.aliases)), head.lang)
-    slug = analyse(head.slug, head.lang)
-    if not set(slug) <= set(terms):  # a slug that repeats the title adds nothing but length
-        terms += slug
-    terms += analyse("\n".join((head.summary, *(text for _, text in head.values))), head.lang)
+    texts = [head.title, *head.aliases]
+    named = set(analyse("\n".join(texts), head.lang))
+    if not named.issuperset(analyse(head.slug, head.lang)):
+        texts.append(head.slug)  # one that repeats the title adds nothing but length
+    texts += [head.summary, *(text for _, text in head.values)]
     described = (head.title, head.summary, *(f"{key}: {text}" for key, text in head.scalars))
     return Part(
         id=str(uuid5(namespace, "")),
@@ -200,7 +196,7 @@ def _head_part(head: HeadText, namespace: UUID, body_line: int, body_start: int)
         heading_path=(),
         text=head_lines(head),
         span=Span(1, max(body_line - 1, 1), 0, body_start),
-        terms=tuple(terms),
+        runs=runs(texts, head.lang),
         embed_text="\n".join(line for line in described if line) if head.embed else "",
     )
 

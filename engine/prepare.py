@@ -51,7 +51,7 @@ class Prepared:
     @property
     def terms(self) -> str:
         """The terms of all parts as the store holds them."""
-        return join_terms(part.terms for part in self.parts)
+        return join_terms(part.runs for part in self.parts)
 
     @property
     def sha256(self) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from engine.also import variants
 from engine.stop_words import stop_words
 from engine.text import terms_of, tokens
 
@@ -84,8 +85,8 @@ def parse_query(question: str, langs: Sequence[str]) -> Query:
 
 
 def holds(terms: str, phrase: Phrase) -> bool:
-    """True if the phrase stands in `terms`, the analysed terms of a text joined by blanks."""
-    padded = f" {terms} "
+    """True if the phrase stands in `terms`: those of a text joined by blanks, its runs by tabs."""
+    padded = f" {terms} ".replace("\t", " \t ")
     return any(f" {' '.join(written)} " in padded for written in phrase)
 
 
@@ -102,12 +103,18 @@ def _groups(words: Iterable[str], langs: Sequence[str]) -> tuple[Group, ...]:
 
 
 def _spelled(words: Iterable[str], langs: Sequence[str]) -> tuple[tuple[str, Group], ...]:
-    """The distinct pieces of words, unstemmed, each with its term in every language."""
+    """The distinct pieces of words, unstemmed, each with its term in every language.
+
+    A variant of a word stands in for its first piece: it counts instead of that, never beside it.
+    """
     spelled: dict[tuple[str, Group], None] = {}
+    languages = _languages(langs)
     for word in words:
-        forms = (terms_of(lang)[word] for lang in ("", *_languages(langs)))
+        others = [term for w in variants(word) for lang in languages for term in terms_of(lang)[w]]
+        forms = (terms_of(lang)[word] for lang in ("", *languages))
         for plain, *alternatives in zip(*forms, strict=True):
-            spelled[plain, tuple(dict.fromkeys(alternatives))] = None
+            spelled[plain, tuple(dict.fromkeys((*alternatives, *others)))] = None
+            others = []
     return tuple(spelled)
 
 

@@ -137,7 +137,7 @@ class Reader(Protocol):
         ...
 
     def part_terms(self, entries: Sequence[Entry]) -> Mapping[int, Sequence[str]]:
-        """By engram number the stored terms of each part, joined by blanks, by position."""
+        """By engram number the terms of each part as they are stored, by position."""
         ...
 
     def find_part(self, scope: Scope, id: str) -> tuple[Entry, int] | None:

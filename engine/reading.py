@@ -105,7 +105,7 @@ class Reading:
             return {}
 
     def part_terms(self, entries: Sequence[Entry]) -> Mapping[int, Sequence[str]]:
-        """By engram number the stored terms of each part, joined by blanks, by position."""
+        """By engram number the terms of each part as they are stored, by position."""
         with self._state.store.cursor() as cursor:
             found = versions.rows(cursor, [entry.seq for entry in entries])
             terms = versions.terms_of(cursor, [row.parts_seq for row in found.values()])

@@ -53,14 +53,17 @@ def unpack_documents(packed: bytes) -> tuple[NDArray[np.int32], list[bytes]]:
     )
 
 
-def join_terms(terms_of_parts: Iterable[Iterable[str]]) -> str:
-    """The column `terms`; a term holds no white space (`engine.text` sees to it)."""
-    return "\n".join(" ".join(terms) for terms in terms_of_parts)
+def join_terms(runs_of_parts: Iterable[Iterable[Sequence[str]]]) -> str:
+    """The column `terms`: a line a part, tabs between its runs, which no phrase crosses.
+
+    A term holds no white space (`engine.text` sees to it).
+    """
+    return "\n".join("\t".join(" ".join(run) for run in runs) for runs in runs_of_parts)
 
 
 def split_terms(text: str) -> list[list[str]]:
     """The terms of each part. An engram has at least its head, so "" is one part without terms."""
-    return [line.split(" ") if line else [] for line in text.split("\n")]
+    return [line.split() for line in text.split("\n")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ class Library:
             content.head.properties,
             content.source,
             content.stored_parts,
-            tuple(" ".join(part.terms) for part in content.parts),
+            tuple(content.terms.split("\n")),
         )
         self.properties.set(entry.no, content.head.properties)
         terms = [part.terms for part in content.parts]

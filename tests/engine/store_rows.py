@@ -25,7 +25,7 @@ def make(
     seq: int, engram: int, terms: Terms = (("a",),), first_doc: int = 0, **changes: Any
 ) -> Version:
     """A version with plausible values; `terms` makes its parts."""
-    joined = versions.join_terms(terms)
+    joined = versions.join_terms([[part] for part in terms])
     values: dict[str, Any] = {
         "seq": seq, "engram": engram, "id": f"0198c0de-0000-7000-8000-{engram:012d}",
         "event": "create", "at_ns": seq * 1_000_000_000, "written_by": "pid:1",

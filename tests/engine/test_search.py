@@ -96,6 +96,23 @@ def test_excluded_words_do_not_reach_the_model() -> None:
     assert library.embedder.asked == ["pump pump"]
 
 
+@pytest.mark.parametrize(
+    ("phrase", "found"),
+    [
+        ("cooling pump", ["note/border"]),
+        ("valve stuck", ["note/border"]),
+        ("cooling pump valve", []),  # heading and text
+        ("water circuit cooling", []),  # heading and heading
+        ("water circuit sludge", []),  # title and alias
+        ("sludge alarm", []),  # alias and summary
+    ],
+)
+def test_a_phrase_crosses_no_border(library: Library, phrase: str, found: list[str]) -> None:
+    head = "---\naliases: [sludge]\nsummary: alarm\n---\n"
+    library.put("note/border", f"{head}# Water circuit\n\n## Cooling pump\n\nvalve stuck\n")
+    assert find(library, f'"{phrase}"') == found
+
+
 def test_a_phrase_stands_in_one_part(library: Library) -> None:
     library.put("note/split", "# One\n\nred\n\n# Two\n\ngreen\n")
     assert find(library, '"red green"') == []
