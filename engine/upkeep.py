@@ -112,9 +112,10 @@ class Upkeep:
     def prune(self) -> None:
         """Drop what the history's rule drops, and memory of places and copies that is too old."""
         state = self.state
+        now = state.clock()
+        found = history.due(state.store, now)
         with state.store.lock:
-            now = state.clock()
-            _, erased = history.prune(state.store, now)
+            _, erased = history.prune(state.store, found)
             with state.store.transaction() as cursor:
                 places.drop_copies_before(cursor, now - 2 * state.config.grace_ns)
                 refusals.drop_events_before(cursor, now - _MISSES_NS)

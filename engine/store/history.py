@@ -19,6 +19,10 @@ _PAST = (
     "+ coalesce(strlen(parts), 0) + strlen(state) AS taken FROM version) USING (seq)"
 )
 
+_OF_ERASED = (
+    ("former_path", "engram"), ("copy", "original"), ("copy", "copy"), ("absorbed", "engram"),
+)  # fmt: skip
+
 _NO_VERSIONS = ("attributes", "parts")  # events that change no byte of the file
 
 
@@ -161,34 +165,59 @@ def history(cursor: Cursor, engram: int, now_ns: int, config: Config) -> list[Ve
 
 def _settle(cursor: Cursor, past: Sequence[Past], rule: Kept) -> None:
     before = {row.seq for row in past if row.settled}
-    cursor.execute("INSERT INTO settled SELECT unnest(?::BIGINT[])", [sorted(rule.shown - before)])
+    shown = rule.shown & {row.seq for row in past}
+    cursor.execute("INSERT INTO settled SELECT unnest(?::BIGINT[])", [sorted(shown - before)])
     cursor.execute(
-        "DELETE FROM settled WHERE seq IN (SELECT unnest(?::BIGINT[]))",
-        [sorted(before - rule.shown)],
+        "DELETE FROM settled WHERE seq IN (SELECT unnest(?::BIGINT[]))", [sorted(before - shown)]
     )
 
 
-def prune(store: Store, now_ns: int) -> tuple[int, frozenset[int]]:
-    """Delete the rows that the rule drops, in one transaction.
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What is to go, as it was found before the writer lock was taken."""
+
+    before: int  # number of the commit from which on nothing was looked at
+    past: tuple[Past, ...]
+    rule: Kept
+
+
+def due(store: Store, now_ns: int) -> Due:
+    """Apply the rule to the whole store, while others write: it takes a second at 140,000 engrams.
+
+    What they write belongs to engrams that `prune` then leaves alone until the next time.
+    """
+    with store.lock:  # no commit is half way
+        before = store.counters.next_seq
+    with store.cursor() as cursor:
+        rows = cursor.execute(
+            f"{_PAST} WHERE engram IN "
+            "(SELECT engram FROM version GROUP BY engram HAVING count(*) > 1)"
+        ).fetchall()
+    past = tuple(Past(*row) for row in rows)
+    return Due(before, past, kept(past, now_ns, store.config))
+
+
+def prune(store: Store, found: Due) -> tuple[int, frozenset[int]]:
+    """Delete the rows that are due, in one transaction.
 
     Returns how many went, and the engrams that were erased: nothing of them is left, the caller
     forgets them.
     """
     with store.transaction() as cursor:
         rows = cursor.execute(
-            f"{_PAST} WHERE engram IN "
-            "(SELECT engram FROM version GROUP BY engram HAVING count(*) > 1)"
+            f"SELECT DISTINCT engram FROM version WHERE seq >= {found.before}"
         ).fetchall()
-        past = [Past(*row) for row in rows]
-        rule = kept(past, now_ns, store.config)
-        gone = [row.seq for row in past if row.seq not in rule.seqs]
+        written = {engram for (engram,) in rows}
+        past = [row for row in found.past if row.engram not in written]
+        gone = [row.seq for row in past if row.seq not in found.rule.seqs]
+        erased = found.rule.erased - written
         if gone:
             store.counters.keep(cursor)
-            _settle(cursor, past, rule)
+            _settle(cursor, past, found.rule)
             cursor.execute("DELETE FROM version WHERE seq IN (SELECT unnest(?::BIGINT[]))", [gone])
-            edges.drop_of(cursor, rule.erased)
-            for engram in rule.erased:
-                cursor.execute("DELETE FROM former_path WHERE engram = ?", [engram])
-                cursor.execute("DELETE FROM copy WHERE original = ? OR copy = ?", [engram, engram])
-                cursor.execute("DELETE FROM absorbed WHERE engram = ?", [engram])
-    return len(gone), rule.erased
+            edges.drop_of(cursor, erased)
+        if erased:
+            numbers = ", ".join(map(str, sorted(erased)))
+            for table, column in _OF_ERASED:
+                cursor.execute(f"DELETE FROM {table} WHERE {column} IN ({numbers})")
+    return len(gone), erased

@@ -76,3 +76,21 @@ def test_a_deleted_engram_is_erased_after_its_time(tmp_path: Path) -> None:
     desk.reopen()
     desk.sound()
     desk.engine.close()
+
+
+def test_what_is_written_while_the_rule_is_applied_stays(tmp_path: Path) -> None:
+    """A revival between the look and the deletion must not be erased."""
+    desk = Desk(tmp_path)
+    desk.put("a", "one\n")
+    desk.put("b", "one\n")
+    gone = [desk.rm("a"), desk.rm("b")]
+    desk.clock.pass_seconds(100 * 86_400)
+    found = history.due(desk.engine._state.store, desk.clock())
+    assert found.rule.erased == {one.no for one in gone}
+    desk.engine.revive(HERE, gone[0].id)
+    _, erased = history.prune(desk.engine._state.store, found)
+    assert erased == {gone[1].no}
+    desk.engine._state.entries.erase(gone[1].no)
+    assert desk.written("a") == b"one\n"
+    desk.sound()
+    desk.engine.close()

@@ -303,13 +303,13 @@ def test_pruning_deletes_just_what_the_rule_drops(store: Store) -> None:
     first = make(1, 0, event="create", at_ns=0)
     saves = [make(seq, 0, event="update", at_ns=seq * SECOND) for seq in (100, 101, 102)]
     append(store, first, *saves, make(103, 1))
-    assert history.prune(store, 200 * SECOND) == (2, frozenset())
+    assert history.prune(store, history.due(store, 200 * SECOND)) == (2, frozenset())
     with store.cursor() as cursor:
         assert [row.seq for row in history.history(cursor, 0, 200 * SECOND, store.config)] == [1]
         assert versions.source(cursor, 1) == b"source"
         with pytest.raises(NotFound):
             versions.source(cursor, 100)
-    assert history.prune(store, 200 * SECOND) == (0, frozenset())
+    assert history.prune(store, history.due(store, 200 * SECOND)) == (0, frozenset())
 
 
 def test_an_erased_engram_takes_its_edges_along(store: Store) -> None:
@@ -317,7 +317,7 @@ def test_an_erased_engram_takes_its_edges_along(store: Store) -> None:
     append(store, row, bare(row, 2, "delete", deleted_ns=SECOND, at_ns=SECOND), make(3, 1))
     with store.transaction() as cursor:
         edges.add(cursor, [EdgeRow(0, "mentions", 1, "x"), EdgeRow(1, "mentions", 0, "y")])
-    assert history.prune(store, 100 * DAY) == (2, {0})
+    assert history.prune(store, history.due(store, 100 * DAY)) == (2, {0})
     with store.cursor() as cursor:
         assert [*edges.load(cursor).rows()] == [EdgeRow(1, "mentions", edges.DANGLING, "y")]
         assert [row.engram for row in versions.load_current(cursor)] == [1]
