@@ -176,7 +176,7 @@ def _settle(cursor: Cursor, past: Sequence[Past], rule: Kept) -> None:
 class Due:
     """What is to go, as it was found before the writer lock was taken."""
 
-    before: int  # number of the commit from which on nothing was looked at
+    last: int  # number of the last commit that was surely looked at
     past: tuple[Past, ...]
     rule: Kept
 
@@ -186,15 +186,14 @@ def due(store: Store, now_ns: int) -> Due:
 
     What they write belongs to engrams that `prune` then leaves alone until the next time.
     """
-    with store.lock:  # no commit is half way
-        before = store.counters.next_seq
     with store.cursor() as cursor:
+        (last,) = cursor.execute("SELECT coalesce(max(seq), 0) FROM version").fetchall()[0]
         rows = cursor.execute(
             f"{_PAST} WHERE engram IN "
             "(SELECT engram FROM version GROUP BY engram HAVING count(*) > 1)"
         ).fetchall()
     past = tuple(Past(*row) for row in rows)
-    return Due(before, past, kept(past, now_ns, store.config))
+    return Due(int(last), past, kept(past, now_ns, store.config))
 
 
 def prune(store: Store, found: Due) -> tuple[int, frozenset[int]]:
@@ -205,7 +204,7 @@ def prune(store: Store, found: Due) -> tuple[int, frozenset[int]]:
     """
     with store.transaction() as cursor:
         rows = cursor.execute(
-            f"SELECT DISTINCT engram FROM version WHERE seq >= {found.before}"
+            f"SELECT DISTINCT engram FROM version WHERE seq > {found.last}"
         ).fetchall()
         written = {engram for (engram,) in rows}
         past = [row for row in found.past if row.engram not in written]
