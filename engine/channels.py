@@ -24,6 +24,7 @@ from engine.index import PENDING
 from engine.matrix import Vectors
 from engine.model import Degraded
 from engine.naming_in_text import named, titles_contained
+from engine.neighbours import candidate_cosines
 from engine.query import Group, query_terms
 from engine.reader import QueryEmbedder, Reader
 from engine.snapshot import Snapshot
@@ -97,13 +98,16 @@ def retrieve(
     *,
     groups: Sequence[Group] | None = None,
     free: Sequence[tuple[str, Group]] = (),
+    nearest: int | None = None,
     seconds: float | None = None,
 ) -> Retrieved:
     """Run `channels` for a question over the engrams that the scope covers.
 
     `covered` and `hidden` (superseded engrams) are masks over engrams. `groups` are the terms to
     score, None: those of the question; `free` the words (`Query.free`) whose other spellings are
-    looked for. `seconds` is how long the vector channel may take.
+    looked for. `seconds` is how long the vector channel may take,
+    `nearest` how many engrams have to be the nearest ones in it (`engine.neighbours.wanted`), None:
+    all of them in their order.
     """
     snapshot = reader.index.snapshot()
     owners, positions = snapshot.doc_engram, snapshot.doc_position
@@ -119,7 +123,10 @@ def retrieve(
     if "lexical" in channels or "exact" in channels:
         lexical = _lexical(reader.config, snapshot, groups, visible, counted, notes)
     if "vector" in channels:
-        cosine = _vector(reader, snapshot, question, counted, notes, seconds)
+        # Alone, the vector channel gives its whole ranking; and an index knows of no scope.
+        whole = np.array_equal(visible, snapshot.live)
+        near = nearest if whole and "lexical" in channels else None
+        cosine = _vector(reader, snapshot, question, counted, lexical, near, notes, seconds)
     if "exact" in channels and lexical is not None:
         began = time.perf_counter()
         heads = np.where(positions == 0, lexical, 0.0)
@@ -168,6 +175,8 @@ def _vector(
     snapshot: Snapshot,
     question: str,
     counted: Mask,
+    lexical: Floats | None,
+    nearest: int | None,
     notes: Notes,
     seconds: float | None,
 ) -> Floats | None:
@@ -177,8 +186,14 @@ def _vector(
         return None
     if not len(vector):
         return np.zeros(snapshot.rows, dtype=np.float64)
-    cosines = np.nan_to_num(snapshot.cosines(vector), nan=0.0).astype(np.float64)
-    scores: Floats = np.where(counted, np.round(np.maximum(cosines, 0.0), COSINE_DECIMALS), 0.0)
+    cosines: Vectors | None = None
+    if nearest is not None and lexical is not None:
+        cosines = candidate_cosines(snapshot, vector, counted, lexical, nearest, reader.config)
+    if cosines is None:
+        cosines = snapshot.cosines(vector, counted)
+    scores = np.nan_to_num(cosines, copy=False, nan=0.0).astype(np.float64)
+    np.maximum(scores, 0.0, out=scores)
+    np.round(scores, COSINE_DECIMALS, out=scores)
     notes.seconds["vector"] = time.perf_counter() - began
     return scores
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.matrix import Matrix, Vectors
+from engine.matrix import Matrix, Near, Vectors
 from engine.snapshot import Base, NoBase, Snapshot
 from engine.tail import Tail
 
@@ -142,6 +142,17 @@ class Index:
         with self._lock:
             self._matrix.reserve(rows, dimension)
 
+    @property
+    def matrix(self) -> Matrix:
+        """The vectors; another one after `drop_vectors`."""
+        return self._matrix
+
+    def set_near(self, matrix: Matrix, near: Near | None) -> None:
+        """Searches may ask an approximate index of `matrix` from now on, or none any more."""
+        with self._lock:
+            matrix.near = near
+            self._snapshot = self._picture()
+
     def drop_vectors(self) -> None:
         """Another model: every text waits for its vector again."""
         with self._lock:
@@ -260,8 +271,8 @@ class Index:
         return Snapshot(
             doc_engram=self._engram[:n], doc_position=self._position[:n],
             doc_length=self._length[:n], doc_number=self._number[:n], doc_vector=self._vector[:n],
-            live=self._live[:n].copy(), vectors=self._matrix.view(), base=self._base,
-            base_rows=self._base_rows, tails=self._tails, k1=self._k1, b=self._b,
+            live=self._live[:n].copy(), vectors=self._matrix.view(), near=self._matrix.near,
+            base=self._base, base_rows=self._base_rows, tails=self._tails, k1=self._k1, b=self._b,
         )  # fmt: skip
 
 

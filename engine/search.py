@@ -19,12 +19,13 @@ from engine.filters import Filters
 from engine.masks import chosen, favourites, masks
 from engine.model import Degraded, Page
 from engine.namespace import Scope
+from engine.neighbours import wanted
 from engine.operators import meeting, plain_text
 from engine.paging import first_page, to_rank, window
 from engine.query import parse_query
 from engine.ranking import Rules, rank
 from engine.reader import Reader
-from engine.reranking import reranked
+from engine.reranking import reranked, to_rerank
 from engine.text import tokens
 
 CHANNELS = ("lexical", "vector", "exact")
@@ -61,11 +62,12 @@ def search(
     mask = masks(columns, reader.properties, scope, filters or Filters(), only)
     query = parse_query(question, reader.languages())
     plain = plain_text(question)
+    allowed = meeting(reader, columns, mask.allowed, query)
+    hits = max(asked.offset + asked.limit, to_rerank(reader))
     found = retrieve(
         reader, columns, mask.covered, mask.hidden, plain, channels,
-        groups=query.groups, seconds=seconds,
+        groups=query.groups, nearest=wanted(mask, allowed, fusion, hits), seconds=seconds,
     )  # fmt: skip
-    allowed = meeting(reader, columns, mask.allowed, query)
     rules = Rules(config, fusion, now_ns=reader.now_ns(), evidence=config.evidence_parts)
     liked = favourites(reader.properties)
     ranking = rank(columns, found, allowed, liked, rules, to_rank(config, asked))

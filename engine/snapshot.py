@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from engine import bm25
 from engine.bm25 import Groups
-from engine.matrix import Vectors
+from engine.matrix import Near, Rows, Vectors
 from engine.tail import NO_POSTINGS, Postings, Tail
 
 Numbered = tuple[NDArray[np.int64], NDArray[np.int32]]  # document numbers and counts, both [n]
@@ -71,7 +71,8 @@ class Snapshot:
     doc_number: NDArray[np.int64]
     doc_vector: NDArray[np.int32]  # row of `vectors`; negative or beyond: none
     live: NDArray[np.bool_]
-    vectors: Vectors
+    vectors: Rows
+    near: Near | None  # an approximate index of the first of them
     base: Base
     base_rows: NDArray[np.int32]  # document number below `base.folded` -> row, -1: gone
     tails: tuple[tuple[Tail, int], ...]
@@ -131,10 +132,15 @@ class Snapshot:
             return found[0]
         return np.concatenate([rows for rows, _ in found]), np.concatenate([tf for _, tf in found])
 
-    def cosines(self, query: Vectors) -> Vectors:
-        """float32[rows] of cosines to float32[dimension]; NaN where there is no vector (yet)."""
+    def cosines(self, query: Vectors, wanted: NDArray[np.bool_] | None = None) -> Vectors:
+        """float32[rows] of cosines to float32[dimension]; NaN where there is no vector (yet).
+
+        With `wanted`, bool[rows], only these are computed, and NaN stands for the others.
+        """
         found: Vectors = np.full(self.rows, np.nan, np.float32)
         if len(self.vectors):
             known = (self.doc_vector >= 0) & (self.doc_vector < len(self.vectors))
-            found[known] = (self.vectors @ query)[self.doc_vector[known]]
+            if wanted is not None:
+                known &= wanted
+            found[known] = self.vectors.products(self.doc_vector[known], query)
         return found

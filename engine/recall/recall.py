@@ -22,6 +22,7 @@ from engine.errors import NotFound, StrictRecallFailed
 from engine.masks import Masks, favourites, masks
 from engine.model import Degraded, Entry
 from engine.namespace import Scope, bind
+from engine.neighbours import wanted
 from engine.passages import shift
 from engine.ranking import Ranking, Rules, browse, rank
 from engine.reader import Reader
@@ -109,9 +110,11 @@ def _ranking(asked: _Asked, columns: Columns, mask: Masks) -> tuple[Retrieved | 
     reader, request = asked.reader, asked.request
     if request.browse:
         return None, browse(columns, mask.allowed, request.limit)
+    most = max(request.limit, to_rerank(reader))
+    hits = most if request.k is None else request.k  # k bounds what vectors alone bring in
     found = retrieve(
         reader, columns, mask.covered, mask.hidden, request.question, request.channels,
-        seconds=asked.seconds,
+        nearest=wanted(mask, mask.allowed, request.fusion, hits), seconds=asked.seconds,
     )  # fmt: skip
     rules = Rules(
         reader.config,
@@ -122,7 +125,6 @@ def _ranking(asked: _Asked, columns: Columns, mask: Masks) -> tuple[Retrieved | 
         reader.config.passages,
     )
     liked = favourites(reader.properties)
-    most = max(request.limit, to_rerank(reader))
     return found, rank(columns, found, mask.allowed, liked, rules, most)
 
 

@@ -75,11 +75,11 @@ class Enlarged:
 
 def add(index: Index, vectors: Vectors) -> None:
     """Documents with these vectors, PARTS an engram, and no words."""
-    first = index.documents
+    first = index.snapshot().rows
     hashes = [at.to_bytes(16, "big") for at in range(first + 1, first + 1 + len(vectors))]
     index.add_vectors(hashes, vectors)
     index.add_many(
-        Documents((first + at) // PARTS, first + at, [1] * len(some), some, None)
+        Documents(first + at, first + at, [1] * len(some), some, None)
         for at in range(0, len(hashes), PARTS)
         if (some := hashes[at : at + PARTS])
     )
