@@ -90,6 +90,7 @@ class Config:
     fold_tail_parts: int = 2_000  # unfolded parts before a fold at a quiet moment
     fold_tail_share: float = 0.1  # … or this share of the base, whichever is more
     fold_edges: int = 1_000  # engrams whose edges changed before igraph's graph is made anew
+    analyse_parts: int = 20_000  # a store up to this is indexed anew when the analysis changed
     quiet_seconds: float = 2.0  # no commit for so long is a quiet moment
     cache_bytes: int = 64 * 1024 * 1024
 

@@ -21,6 +21,7 @@ import Stemmer
 
 from engine.scripts import AS_THE_STEMMER_KNOWS, marks, spelled, unspaced
 
+ANALYSIS = 2  # one more whenever a text gets other terms: stores are then indexed anew
 LONGEST_TERM = 128  # characters; a longer run of word characters is cut into terms of this length
 _REMEMBERED = 65_536  # words remembered a language; about 15 MB when full
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
+from engine.analysed_by import OUTDATED, agree, outdated
 from engine.applying import apply_kinds, changed_kinds
 from engine.check import check
 from engine.embedding import embedding_of
@@ -36,6 +37,7 @@ class Upkeep:
         embedding = embedding_of(state) if state.embed != "off" else None
         self.background = Background(state.config, embedding)
         self.hnsw = HnswBuild(state.index, state.config)
+        self._outdated = outdated(state)
         self._register()
 
     def _register(self) -> None:
@@ -60,6 +62,7 @@ class Upkeep:
             state.store.checkpoint,
             due=lambda: state.store.log_bytes() > state.config.checkpoint_bytes,
         )
+        register("analyse", lambda: self.reindex(embed=False), due=self._analyse_due)
         register("hnsw", self.hnsw.begin, due=self.hnsw.due)
         register("prune", self.prune, every_seconds=_HOUR)
 
@@ -94,7 +97,11 @@ class Upkeep:
     def problems(self) -> tuple[str, ...]:
         """Failures in the background, and of the model, that still stand."""
         embedder = self.state.embedder
-        own = (embedder.trouble if embedder is not None else "", self.hnsw.problem)
+        own = (
+            embedder.trouble if embedder is not None else "",
+            self.hnsw.problem,
+            OUTDATED if self._outdated else "",
+        )
         told = (*self.background.problems(), *own)
         return tuple(dict.fromkeys(problem for problem in told if problem))
 
@@ -108,6 +115,10 @@ class Upkeep:
     def _settle_due(self) -> bool:
         now = self.state.clock()
         return any(due <= now for _, _, due in self.state.entries.awaiting())
+
+    def _analyse_due(self) -> bool:
+        """A larger store would keep the thread for minutes: its owner is told instead."""
+        return self._outdated and self.state.index.documents <= self.state.config.analyse_parts
 
     def prune(self) -> None:
         """Drop what the history's rule drops, and memory of places and copies that is too old."""
@@ -156,6 +167,9 @@ class Upkeep:
     ) -> Mapping[str, int]:
         """Make everything derived anew."""
         counts = reindex(self.state, embed=embed, progress=progress)
+        if self._outdated:
+            agree(self.state)
+            self._outdated = False
         if embed:
             self.background.embed_now()
         self.fulltext.bulk(self.state.index)
