@@ -21,6 +21,7 @@ from engine import (
     slugify,
     sort_objects,
 )
+from engine.expand import Reached
 from tests.engine.desk import HERE, Desk
 
 HEAVY = ("numpy", "duckdb", "onnxruntime", "yaml", "igraph", "quicktok")
@@ -95,3 +96,11 @@ def test_landing_ids_are_the_engrams_of_the_hits_each_once() -> None:
     assert set(landing_ids(found)) == {first.id, second.id}
     assert landing_ids((*found, *found)) == tuple(hit.entry.id for hit in found)
     assert landing_ids(()) == ()
+
+
+def test_a_part_lands_on_its_engram() -> None:
+    desk = Desk()
+    entry = desk.put("a", "# A\n\npump\n").entry
+    (_, part) = desk.engine.parts(HERE, "note/a")
+    step = Reached(entry, "contains", True, 1, entry.id, entry.id, part=part)
+    assert landing_ids([step]) == (entry.id,)
