@@ -27,7 +27,8 @@ MOST_WORDS = 32  # of a question whose spellings are looked for
 MOST_SPELLINGS = 24  # of one word: the nearest ones in scope
 SHARE = 0.5  # what the best spelling counts beside the word itself
 _STANDING = 0.75  # of what a word counts: that it stands there; the rest is how often it does
-_MORE = 4  # times as many are fetched at once when those before were not in scope
+_FIRST = MOST_SPELLINGS + 1  # fetched at once, those of all words together …
+_MORE = 4  # … and so many times as many when too few of them were in scope
 _DIGIT = re.compile(r"\d")
 
 
@@ -111,9 +112,15 @@ def spelled(
     scene = _Scene(
         snapshot, vocabulary.terms(snapshot), vocabulary.names(), stops, visible, counted
     )
+    looked_for = [(plain, group, scene.like(plain, group)) for plain, group in words[:MOST_WORDS]]
+    scene.fetch(
+        term
+        for _, group, like in looked_for
+        for term in (*group, *(text for _, text in like[:_FIRST]))
+    )
     total = np.zeros(snapshot.rows, np.float64)
-    for plain, group in words[:MOST_WORDS]:
-        total += scene.score([*scene.own(group), *scene.terms(plain, group), *scene.names(plain)])
+    for plain, group, like in looked_for:
+        total += scene.score([*scene.own(group), *scene.terms(plain, like), *scene.names(plain)])
     whole = name(text) if len(text) <= LONGEST_NAME else ""
     if [whole] != [plain for plain, _ in words]:
         total += scene.score(scene.names(whole))
@@ -141,29 +148,38 @@ class _Scene:
         self._documents = int(np.count_nonzero(visible))
         lengths = snapshot.doc_length
         self._average = int(lengths.sum(where=visible, dtype=np.int64)) / self._documents
+        self._held: dict[str, Postings] = {}
         self._heads: Longs | None = None  # engram -> row of its head, -1: not counted
         self.kept: list[str] = []
         self.warnings: list[str] = []
 
-    def own(self, group: Group) -> list[_Form]:
-        """The terms that the word itself is."""
-        return [form for _, form in self._standing(group, [1.0] * len(group))]
-
-    def terms(self, plain: str, group: Group) -> list[_Form]:
-        """The nearest terms in scope that are other spellings."""
+    def like(self, plain: str, group: Group) -> list[tuple[float, str]]:
+        """(- likeness, term) of a word's other spellings, in scope or not, the nearest first."""
         numbers, likeness = candidates(self._terms, (plain, *group))
         strings = [self._terms.strings[no] for no in numbers.tolist()]
-        ordered = sorted(
-            ((-like, text) for like, text in zip(likeness.tolist(), strings, strict=True)
-             if text not in group and text not in self._stops)
-        )  # fmt: skip
+        return sorted(
+            (-like, text)
+            for like, text in zip(likeness.tolist(), strings, strict=True)
+            if text not in group and text not in self._stops
+        )
+
+    def fetch(self, terms: Iterable[str]) -> None:
+        """Have the postings of some terms."""
+        self._held |= self._snapshot.postings_of(t for t in terms if t not in self._held)
+
+    def own(self, group: Group) -> list[_Form]:
+        """The terms that the word itself is."""
+        return [form for term in group if len((form := self._form(term, 1.0)).rows)]
+
+    def terms(self, plain: str, like: Sequence[tuple[float, str]]) -> list[_Form]:
+        """The nearest of a word's other spellings that are terms of a visible document."""
         kept: list[tuple[str, _Form]] = []
-        at, size = 0, MOST_SPELLINGS + 1
-        while at < len(ordered) and len(kept) <= MOST_SPELLINGS:
-            batch = ordered[at : at + size]
-            kept += self._standing(
-                [text for _, text in batch], [-SHARE * like for like, _ in batch]
-            )
+        at, size = 0, _FIRST
+        while at < len(like) and len(kept) <= MOST_SPELLINGS:
+            batch = like[at : at + size]
+            self.fetch(text for _, text in batch)
+            forms = ((text, self._form(text, -SHARE * less)) for less, text in batch)
+            kept += [(text, form) for text, form in forms if len(form.rows)]
             at, size = at + size, size * _MORE
         if len(kept) > MOST_SPELLINGS:
             self.warnings.append(
@@ -182,10 +198,8 @@ class _Scene:
         likeness = likeness[np.searchsorted(numbers, current)]
         heads = self._head_of(engrams)
         there = heads >= 0
-        rows, likeness = heads[there].astype(np.int32), likeness[there]
-        order = np.argsort(likeness, kind="stable")  # of two names of one engram the better is last
-        rows, likeness = rows[order], likeness[order]
-        return [_Form(rows, np.ones(len(rows), np.int32), SHARE * likeness)]
+        rows = heads[there].astype(np.int32)
+        return [_Form(rows, np.ones(len(rows), np.int32), SHARE * likeness[there])]
 
     def score(self, forms: Sequence[_Form]) -> Floats:
         """float64[documents] of one word in these forms."""
@@ -195,21 +209,12 @@ class _Scene:
             lengths = self._snapshot.doc_length[form.rows]
             often = form.counts / (form.counts + k1 * (1 - b + b * lengths / self._average))
             value = form.likeness * (_STANDING + (1 - _STANDING) * often)
-            np.maximum.at(best, form.rows, value)
+            np.maximum.at(best, form.rows, value)  # title and slug are two of one row
         having = int(np.count_nonzero(best))
         return best * math.log10((self._documents - having + 0.5) / (having + 0.5) + 1)
 
-    def _standing(self, terms: Sequence[str], likeness: Sequence[float]) -> list[tuple[str, _Form]]:
-        """Those of some terms that stand in a visible document."""
-        found = self._snapshot.postings_of(terms)
-        return [
-            (term, form)
-            for term, like in zip(terms, likeness, strict=True)
-            if len((form := self._seen(found[term], like)).rows)
-        ]
-
-    def _seen(self, postings: Postings, likeness: float) -> _Form:
-        rows, counts = postings
+    def _form(self, term: str, likeness: float) -> _Form:
+        rows, counts = self._held[term]
         seen = self._visible[rows]
         return _Form(rows[seen], counts[seen], likeness)
 
