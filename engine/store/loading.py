@@ -36,10 +36,10 @@ def load(store: Store, index: Index, fulltext: Fulltext, *, with_vectors: bool) 
         key=lambda version: version.first_doc,
     )
     parts = sum(version.part_count for version in live)
-    store.fit_memory(parts)
     if with_vectors:
         _drop_unused(store, parts)
-        load_vectors(store, index)
+        load_vectors(store, index)  # while DuckDB's memory is small: it would keep them all as well
+    store.fit_memory(parts)
     folded = fulltext.base.folded
     with store.cursor() as cursor:
         index.add_many(_documents(cursor, live, folded))

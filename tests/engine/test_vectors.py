@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,6 +100,33 @@ def test_loading_embeds_nothing_again(store: Store) -> None:
     without = Index()
     load(store, without, Fulltext(store), with_vectors=False)
     assert np.isnan(without.snapshot().cosines(rows[1])).all()
+
+
+def test_vectors_are_loaded_before_duckdb_may_use_more_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = Config(store_parts_small=1, store_memory_small=64 << 20, store_memory_medium=96 << 20)
+    store = Store.open(":memory:", config)
+    put(store, Index(), None, [["part", "0"], ["part", "1"]])
+    with store.transaction() as cursor:
+        vectors.agree(cursor, MINI)
+        vectors.add(cursor, *some(2))
+    limits = []
+
+    def limit() -> str:
+        with store.cursor() as cursor:
+            return str(cursor.execute("SELECT current_setting('memory_limit')").fetchall()[0][0])
+
+    real = vectors.load
+
+    def load_vectors(*given: Any) -> Iterator[tuple[list[bytes], np.ndarray]]:
+        limits.append(limit())
+        return real(*given)
+
+    monkeypatch.setattr(vectors, "load", load_vectors)
+    load(store, Index(), Fulltext(store), with_vectors=True)
+    assert [*limits, limit()] == ["64.0 MiB", "96.0 MiB"]
+    store.close()
 
 
 def test_vectors_of_texts_that_no_version_has_are_dropped(store: Store) -> None:
