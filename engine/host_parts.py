@@ -25,7 +25,7 @@ from engine.pieces import Count, split, utf8
 from engine.tokens import bytes4
 
 ORIGIN = "host"
-_REMEMBERED = 1024 * 1024  # characters of an engram's parts whose pieces are kept: 20 MB or so
+_REMEMBERED = 1024 * 1024  # characters of an engram's parts whose pieces are kept (5 MB a megabyte)
 
 
 @dataclass(frozen=True, slots=True)
