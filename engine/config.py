@@ -69,7 +69,7 @@ class Config:
     reader_patience_seconds: float = 1.0  # how long background work lets readers go first
     model_idle_seconds: float = 60.0
 
-    # Vectors above a number, where HNSW's candidates may stand for all (docs/adr/0011)
+    # Vectors above a number, where HNSW's candidates may stand for all (docs/adr/0012)
     hnsw_vectors: int = 150_000  # up to here exact search
     vector_memory: int = 0  # bytes that HNSW may take beside the vectors; 0: a quarter of the RAM
     hnsw_candidates: int = 256  # vectors it is asked for
@@ -109,7 +109,7 @@ class Config:
     # Limits
     document_bytes: int = 32 * 1024 * 1024
     # A host's parts of one engram, all together. Each save of its file stores them again with its
-    # version, and cuts and analyses them anew (about 1 s a megabyte).
+    # version: one megabyte makes it 28 times as long (docs/adr/0011).
     host_parts: int = 10_000
     host_parts_bytes: int = 8 * 1024 * 1024
     host_heading_bytes: int = 1024  # of a heading path: it is part of every piece's terms
