@@ -6,6 +6,7 @@ graph of `engine.minilm`. Any directory with `model.onnx` and `tokenizer.json` c
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import threading
 from collections.abc import Sequence
@@ -134,6 +135,9 @@ class OnnxEmbedder:
     def release(self) -> None:
         with self._lock:
             self._session = None
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's; others do it unasked
+        if trim is not None:
+            trim(0)  # or 40 MB of what is free stay with the process
 
     def _embed(self, text: str) -> Floats:
         session, encoding = self._loaded(), self._encoded(text)

@@ -38,10 +38,12 @@ def model(shipped: bytes) -> bytes:
         _encoder(graph)
     except KeyError as error:
         raise ValueError(f"it has no weights {error}") from None
+    parts = graph.written()
     return b"".join(
         (
             protobuf.field(1, 8),  # the version of the file format
-            protobuf.field(7, graph.written()),
+            protobuf.opening(7, sum(map(len, parts))),
+            *parts,
             protobuf.field(8, protobuf.field(1, "") + protobuf.field(2, _OPSET)),
             protobuf.field(8, protobuf.field(1, _CONTRIB) + protobuf.field(2, 1)),
         )
@@ -89,10 +91,10 @@ class _Graph:
 
     weights: _Weights
     nodes: list[bytes] = field(default_factory=list)
-    used: dict[str, bytes] = field(default_factory=dict)  # name -> TensorProto
+    used: dict[str, bytes | memoryview] = field(default_factory=dict)  # name -> TensorProto
 
     def weight(self, name: str) -> str:
-        self.used[name] = bytes(self.weights.tensors[name])
+        self.used[name] = self.weights.tensors[name]
         return name
 
     def numbers(self, *values: int, scalar: bool = False) -> str:
@@ -124,14 +126,15 @@ class _Graph:
         self.nodes.append(b"".join(parts))
         return outputs
 
-    def written(self) -> bytes:
-        """The GraphProto."""
-        parts = [protobuf.field(1, node) for node in self.nodes]
-        parts.append(protobuf.field(2, "minilm"))
-        parts += [protobuf.field(5, tensor) for tensor in self.used.values()]
-        parts.append(protobuf.field(11, _value("input_ids", _INT64, (1, "tokens"))))
-        parts.append(protobuf.field(12, _value("vectors", _FLOAT, (1, "tokens", _WIDTH))))
-        return b"".join(parts)
+    def written(self) -> list[bytes | memoryview]:
+        """The GraphProto, in pieces."""
+        pieces: list[bytes | memoryview] = [protobuf.field(1, node) for node in self.nodes]
+        pieces.append(protobuf.field(2, "minilm"))
+        for tensor in self.used.values():
+            pieces += (protobuf.opening(5, len(tensor)), tensor)
+        pieces.append(protobuf.field(11, _value("input_ids", _INT64, (1, "tokens"))))
+        pieces.append(protobuf.field(12, _value("vectors", _FLOAT, (1, "tokens", _WIDTH))))
+        return pieces
 
 
 def _encoder(graph: _Graph) -> None:

@@ -46,7 +46,12 @@ def field(number: int, value: int | float | str | bytes | memoryview) -> bytes:
     if isinstance(value, float):
         return _number(number << 3 | _FIXED32) + struct.pack("<f", value)
     held = value.encode() if isinstance(value, str) else value
-    return b"".join((_number(number << 3 | _BYTES), _number(len(held)), held))
+    return b"".join((opening(number, len(held)), held))
+
+
+def opening(number: int, size: int) -> bytes:
+    """What stands before the `size` bytes of a field; for those too large to be copied again."""
+    return _number(number << 3 | _BYTES) + _number(size)
 
 
 def _varint(view: memoryview, at: int) -> tuple[int, int]:
