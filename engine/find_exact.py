@@ -29,8 +29,7 @@ from engine.paging import first_page, to_rank, window
 from engine.query import parse_query
 from engine.ranking import Ranking, Rules, rank
 from engine.reader import Reader
-from engine.search import SNIPPET_WORDS, judge
-from engine.text import tokens
+from engine.search import judge, snippet_words
 from engine.vocabulary import LONGEST_NAME, name
 
 CHANNELS = ("lexical", "trigram", "exact")
@@ -74,7 +73,7 @@ def find_exact(
     ranking = rank(columns, found, allowed, liked, rules, to_rank(reader.config, asked))
     if not ranking.total:
         reader.missed(scope, text)
-    words = (*tokens(plain)[:SNIPPET_WORDS], *found.spellings)
+    words = (*snippet_words(plain, query), *found.spellings)
     return first_page(reader, scope, ranking, asked, words=words, warnings=found.warnings)
 
 

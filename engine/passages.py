@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from engine.model import NOWHERE, Entry, Passage, Span
 from engine.reader import PlacedPart, Row
+from engine.text import fold
 
 _FENCE = re.compile(rb"(?:\xef\xbb\xbf)?---\r?\n")
 _FLOW = re.compile(rb"(?:\xef\xbb\xbf)?---\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*\{")
 _WORD_BORDER = re.compile(r"\s+\S*\Z")
+_PIECE = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +71,16 @@ def part_text(row: Row, part: PlacedPart) -> str:
 
 
 def snippet(text: str, words: Sequence[str], most: int) -> str:
-    """At most `most` characters of a text, around the first of `words` that stands in it.
+    """At most `most` characters of a text, around the first word that one of `words` begins.
 
-    `words` are folded. An ellipsis stands where something was cut, and is not counted.
+    `words` are folded, and may be stems. Where they begin none, the first that holds one counts. An
+    ellipsis stands where something was cut, and is not counted.
     """
     flat = " ".join(text.split())
     if len(flat) <= most:
         return flat
-    folded = flat.casefold()
-    places = [at for at in (folded.find(word) for word in words if word) if at >= 0]
-    first = min(places, default=0)
+    known = tuple(word for word in words if word)
+    first = _first(flat, known) if known else 0
     start = 0 if first < most * 2 // 3 else first - most // 4
     if start:
         border = flat.rfind(" ", 0, start + 1)
@@ -91,6 +94,28 @@ def snippet(text: str, words: Sequence[str], most: int) -> str:
     before = "…" if start else ""
     after = "…" if start + len(piece) < len(flat) else ""
     return f"{before}{piece.rstrip()}{after}"
+
+
+def _first(flat: str, words: tuple[str, ...]) -> int:
+    """Where the first word begins that has one of `words` at its beginning, or else anywhere; 0."""
+    for pattern in _patterns(words):
+        if flat.isascii():
+            found = pattern.search(flat.lower())
+            if found is not None:
+                return found.start()
+            continue
+        for piece in _PIECE.finditer(flat):  # folding changes lengths, so one word at a time
+            found = pattern.search(fold(piece[0]))
+            if found is not None:
+                return piece.start() + min(found.start(), len(piece[0]) - 1)
+    return 0
+
+
+@lru_cache(maxsize=256)
+def _patterns(words: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """(at the beginning of a word, anywhere)."""
+    any_of = "|".join(map(re.escape, words))
+    return re.compile(rf"(?<![^\W_])(?:{any_of})"), re.compile(any_of)
 
 
 def _moved(span: Span, moved: Shift, position: int) -> Span:

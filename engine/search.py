@@ -11,6 +11,7 @@ for an empty question.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from engine.channels import retrieve
 from engine.errors import Invalid, Problem
@@ -22,7 +23,7 @@ from engine.namespace import Scope
 from engine.neighbours import wanted
 from engine.operators import meeting, plain_text
 from engine.paging import first_page, to_rank, window
-from engine.query import parse_query
+from engine.query import Query, parse_query
 from engine.ranking import Rules, rank
 from engine.reader import Reader
 from engine.reranking import reranked, to_rerank
@@ -77,9 +78,15 @@ def search(
     if fusion != RAW:
         ranking, failed = reranked(reader, scope, plain, ranking, seconds)
     return first_page(
-        reader, scope, ranking, asked, words=tokens(plain)[:SNIPPET_WORDS],
+        reader, scope, ranking, asked, words=snippet_words(plain, query),
         degraded=(*found.degraded, *failed), warnings=found.warnings,
     )  # fmt: skip
+
+
+def snippet_words(plain: str, query: Query) -> tuple[str, ...]:
+    """What snippets stand around: the words of a question, and what they were stemmed to."""
+    stems = chain.from_iterable(query.groups[:SNIPPET_WORDS])
+    return tuple(dict.fromkeys((*tokens(plain)[:SNIPPET_WORDS], *stems)))
 
 
 def judge(question: str, channels: Sequence[str] = CHANNELS, fusion: str = "score") -> None:

@@ -25,7 +25,9 @@ from engine.vocabulary import LONGEST_NAME, Names, Vocabulary, name
 
 MOST_WORDS = 32  # of a question whose spellings are looked for
 MOST_SPELLINGS = 24  # of one word: the nearest ones in scope
-SHARE = 0.5  # what the best spelling counts beside the word itself
+# What the best spelling counts beside the word itself: so little that neither its place, its age, a
+# favourite nor the parts beside it bring it before a document that has the word
+SHARE = 0.4
 _STANDING = 0.75  # of what a word counts: that it stands there; the rest is how often it does
 _FIRST = MOST_SPELLINGS + 1  # fetched at once, those of all words together …
 _MORE = 4  # … and so many times as many when too few of them were in scope
@@ -103,8 +105,8 @@ def spelled(
     for in names as a whole too. Stop words of `langs` are no spelling of another word. A document's
     score is the sum over the words of
         idf * likeness * (3/4 + 1/4 * tf / (tf + k1 (1 - b + b len / avg)))
-    with the likeness 1 of the word's own terms and half of `candidates` of a spelling, the best of
-    them, and the idf of `engine.bm25` over the documents that have any of them.
+    with the likeness 1 of the word's own terms and `SHARE` of `candidates` of a spelling, the best
+    of them, and the idf of `engine.bm25` over the documents that have any of them.
     """
     if not words or not visible.any():
         return Spelled(np.zeros(snapshot.rows, np.float64))

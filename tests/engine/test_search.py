@@ -175,6 +175,27 @@ def test_a_snippet_has_240_characters_around_the_word(library: Library) -> None:
     assert text.endswith("…")
 
 
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ("warmepumpe", "W\u00e4rmepumpe"),
+        ("warmepumpe", "Wa\u0308rmepumpe"),
+        ("running", "runs"),  # they share a stem
+        ("run", "(run)"),  # … rather than the trunk before it
+        ("case", "snake_case"),
+        ("8007", "0x8007"),
+        ("\u5408\u7d04", "\u4e2d\u6587\u5408\u7d04\u8f49\u63db"),
+        ("strasse", "Stra\u00dfe"),
+    ],
+)
+def test_a_snippet_shows_the_word_however_it_is_written(question: str, word: str) -> None:
+    library = Library()
+    before = "a trunk, u\u0301 and " * 20
+    library.put("note/far", f"{before}{word} {'and no more ' * 40}\n")
+    (hit,) = page(library, question).hits
+    assert word in hit.evidence[0].text
+
+
 def test_spans_are_those_of_the_file_as_shown(library: Library) -> None:
     (hit,) = [h for h in page(library, "cooling water").hits if h.entry.slug == "summer"]
     water = next(p for p in hit.evidence if p.heading_path[-1] == "Water")
