@@ -101,6 +101,6 @@ def test_landing_ids_are_the_engrams_of_the_hits_each_once() -> None:
 def test_a_part_lands_on_its_engram() -> None:
     desk = Desk()
     entry = desk.put("a", "# A\n\npump\n").entry
-    (_, part) = desk.engine.parts(HERE, "note/a")
+    (_, part) = desk.engine.children(HERE, "note/a")
     step = Reached(entry, "contains", True, 1, entry.id, entry.id, part=part)
     assert landing_ids([step]) == (entry.id,)
