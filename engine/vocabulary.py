@@ -64,11 +64,9 @@ class Vocabulary:
             folded = snapshot.base.terms()
             new: dict[str, None] = {}
             for tail, _ in snapshot.tails:  # before the base, which takes terms over from them
-                documents, seen = self._tails.get(tail, (0, 0))
-                if tail.documents != documents:
-                    documents = (
-                        tail.documents
-                    )  # read first: a later one's terms are looked at again
+                before, seen = self._tails.get(tail, (0, 0))
+                documents = tail.documents  # first, so that terms of later ones are looked at again
+                if documents != before:
                     terms = tail.terms()
                     self._tails[tail] = (documents, len(terms))
                     new |= {t: None for t in terms[seen:] if t not in folded}
@@ -76,12 +74,11 @@ class Vocabulary:
                 del new[known]
             self._unfolded |= new.keys()
             if len(folded) > self._folded:
-                for term in list(folded)[self._folded :]:
-                    self._folded += 1
-                    if term in self._unfolded:
-                        self._unfolded.remove(term)
-                    else:
-                        new[term] = None
+                added = list(folded)[self._folded :]
+                self._folded += len(added)
+                taken = self._unfolded.intersection(added)
+                self._unfolded -= taken
+                new |= {term: None for term in added if term not in taken}
             self._terms.add(new)
             return self._terms
 
