@@ -9,7 +9,7 @@ import base64
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +103,7 @@ def _search(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
         raise Failed(f"the server knows no search {surface!r}", 2)
 
     def next_request(set_id: str, offset: int, limit: int) -> str:
-        if not set_id or not host.mountpoints:  # a set lives as long as the process that made it
+        if not set_id:
             return f"--offset {offset}"
         return f"engramfs search --continue {set_id} --offset {offset} --limit {limit}"
 
@@ -119,6 +119,8 @@ def _search(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
                 raise
             tree = Scope(host.tree, exact=True)
             page = searching.run(engine, tree, request, shown=host.show_id)
+        if not host.mountpoints:
+            page = replace(page, set_id="")  # it ends with this process
         answer = searching.render(request, page, lambda entry: _path(host, entry), next_request)
     except Invalid as error:
         raise Failed(str(wire.failure(error)), 2) from error

@@ -9,6 +9,7 @@ from engine.model import NOWHERE
 from engine.recall.answer import ECHO_BYTES, echo, joined
 from engine.recall.items import Item
 from engine.recall.json_form import item_values
+from engine.recall.surfaces import MOST_OFFSET
 from engine.tokens import counter
 from engramfs.render import as_json, one_line
 
@@ -118,7 +119,11 @@ def page_text(request: SearchRequest, page: Page, path_of: PathOf, next_request:
             lines += ["", f"{_span(passage)}:"]
             lines += [f"> {one_line(line)}".rstrip() for line in passage.text.splitlines()]
     if places and last < page.total:
-        lines += ["", f"More: {next_request(page.set_id, last, request.limit)}"]
+        if last < MOST_OFFSET:
+            more = next_request(page.set_id, last, request.limit)
+        else:
+            more = f"narrow the question; only its first {MOST_OFFSET} hits are given in pages"
+        lines += ["", f"More: {more}"]
     return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
 
 

@@ -246,7 +246,7 @@ def without_tokens(text: str) -> object:
         found = json.loads(text)
     except ValueError:
         return text
-    for name in ("token", "tokens"):
+    for name in ("token", "tokens", "set"):
         found.pop(name, None)
     return found
 
