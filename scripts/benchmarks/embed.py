@@ -2,11 +2,13 @@
 
 Texts of 30, 128 and 250 tokens one by one, as shipped and by our graph, with one thread and two;
 then the parts of this project's own pages, once through the bare model and once through the queue
-of a store; then a reader's answers while nothing is embedded and while the queue drains.
+of a store; then a reader's answers while nothing is embedded and while the queue drains; then a
+store of 10,000 engrams at rest, opened again: what is embedded and indexed for that is nothing.
 """
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import tempfile
 import threading
@@ -21,7 +23,9 @@ from engine.engine import Engine
 from engine.model import Draft
 from engine.namespace import Scope
 from engine.tokens import bundled_tokenizer
+from scripts.benchmarks.corpus import Corpus
 from scripts.benchmarks.harness import Figure, Target, alternate, report
+from scripts.benchmarks.memory import ENGRAMS, RandomVectors, drafts
 
 SCOPE = Scope((), exact=True)
 ROUNDS = 3
@@ -32,6 +36,7 @@ QUESTIONS = 60  # in each round of a reader
 THINKS = 0.05  # seconds of a reader between an answer and the next question
 LEAST = 2.0  # times as many texts as by the shipped graph
 SHARE = 0.9  # of the bare model's speed, by the queue
+BATCH = 200
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -71,11 +76,14 @@ def main(_: list[str]) -> bool:
         figures |= queue
         near = nearness(models["as shipped"], models["ours"], parts[::5])
         figures |= beside_a_reader(models["ours"])
+        figures |= at_rest(models["ours"], Path(place) / "store")
     targets = [
         *(Target(name, "ours", times=LEAST, floor="as shipped") for name in measures),
         Target("parts embedded", "the queue", times=SHARE, floor="the bare model"),
+        Target("texts embedded again", "at rest", number=0.5),
+        Target("parts pending", "at rest", number=0.5),
     ]
-    contestants = [*models, "the bare model", "the queue", "alone", "while it drains"]
+    contestants = [*models, "the bare model", "the queue", "alone", "while it drains", "at rest"]
     more = {"parts": len(parts), "cosine to as shipped": near}
     print(f"cosine to the shipped model over {near['texts']} parts: mean {near['mean']:.4f}, "
           f"least {near['least']:.4f}")  # fmt: skip
@@ -186,6 +194,30 @@ def beside_a_reader(model: OnnxEmbedder) -> dict[str, Figure]:
             raise RuntimeError("the queue was empty before the reader was done: no comparison")
         engine.close()
     return {figure.name: figure for figure in (median, worst, drained)}
+
+
+def at_rest(model: OnnxEmbedder, place: Path) -> dict[str, Figure]:
+    """A store of ENGRAMS engrams with all their vectors (made at random), opened again."""
+    filled = Engine.open(
+        place, kinds="kinds: {doc: {}}", embed="inline", embedder=RandomVectors(model)
+    )
+    made = drafts(Corpus(ENGRAMS))
+    while batch := list(itertools.islice(made, BATCH)):
+        filled.put_many(SCOPE, batch)
+    filled.close()
+    opening, texts = Figure("opening 10,000 engrams", "s"), Figure("texts embedded again", "")
+    pending = Figure("parts pending", "")
+    for _ in range(ROUNDS):
+        gate = Gate(model)
+        gate.open.set()
+        began = time.perf_counter()
+        engine = Engine.open(place, embedder=gate)
+        opening.raw.setdefault("at rest", []).append(time.perf_counter() - began)
+        engine.reading.wait_for_vectors(2.0)
+        texts.raw.setdefault("at rest", []).append(len(gate.texts))
+        pending.raw.setdefault("at rest", []).append(engine.status(SCOPE).pending_vectors)
+        engine.close()
+    return {figure.name: figure for figure in (opening, texts, pending)}
 
 
 def answers(engine: Engine, count: int) -> list[float]:
