@@ -74,7 +74,7 @@ class Config:
     vector_memory: int = 0  # bytes that HNSW may take beside the vectors; 0: a quarter of the RAM
     hnsw_candidates: int = 256  # vectors it is asked for
     hnsw_effort: int = 256  # of which it looks at (ef_search)
-    hnsw_lexical: int = 4_096  # best documents of the lexical channel whose cosine is taken too
+    hnsw_lexical: int = 1_024  # best documents of the lexical channel whose engrams count as well
     hnsw_newer: int = 5_000  # vectors it does not hold that are compared beside it before it grows
 
     # Store

@@ -33,7 +33,7 @@ _LIMIT_FILE = Path("/sys/fs/cgroup/memory.max")  # what a container may take; "m
 
 
 class Ready:
-    """The index as readers have it: it never grows, and fails only once."""
+    """The index as one moment's readers have it: what it has grown since then is none of theirs."""
 
     def __init__(self, hnsw: Hnsw, failed: Callable[[EngineError], None]) -> None:
         self.hnsw = hnsw
@@ -43,7 +43,8 @@ class Ready:
     def nearest(self, query: Vectors, most: int) -> Numbers | None:
         """The rows of candidates; None when it failed, which is reported."""
         try:
-            return self.hnsw.nearest(query, most)
+            rows = self.hnsw.nearest(query, most)
+            return rows[rows < self.rows]
         except EngineError as error:
             self._failed(error)
             return None

@@ -1,16 +1,18 @@
 """The cosines that a question needs, where an approximate index of the vectors may be asked.
 
-The index (HNSW) names candidates; their cosines, those of vectors that are newer than the index,
-and those of the documents that the lexical channel finds best are computed exactly. All others are
-left unknown, which the fusion counts as 0. What follows from that:
+The index (HNSW) names candidates. The engrams that own one, that have a vector newer than the index
+as near as these, or that are best in the lexical channel are looked at whole: the cosines of all
+their documents are computed exactly. Those of all other engrams are left unknown, which the fusion
+counts as 0. What follows from that:
 
-- The greatest cosine is right, and with it every score that is computed, if the index found the
-  nearest vector.
-- A document that is left out has a cosine below `least` and a lexical score below those that were
-  looked at: it could stand only below a bound that hits of the first pages are far above.
-- Whether a document is among the candidates depends on the index; its score does not.
+- An engram that is looked at has exactly the score, and the evidence, that exact search gives it,
+  if the index found the nearest vector of all, by which cosines are normalised.
+- One that is not has only cosines below the candidates' and lexical scores below those looked at.
+  It is missing from the first hits only where the index missed it; further down, hits that vectors
+  alone bring in end with the candidates, and with them the total.
+- Ranks in the vector channel are ranks among what was looked at.
 
-The candidates count only if they hold as many engrams as the asker wants; a scope, a filter, an
+The candidates count only if they are of as many engrams as the asker wants. A scope, a filter, an
 operator, the vector channel alone, and rrf (which needs every rank) are answered exactly, and so is
 everything while the index is missing, is growing, or fails.
 """
@@ -54,19 +56,19 @@ def candidate_cosines(
     rows = near.nearest(query, config.hnsw_candidates)
     if rows is None or not len(rows):
         return None
-    by_row = np.full(len(vectors), np.nan, np.float32)
-    by_row[rows] = vectors.products(rows, query)
-    least = float(by_row[rows].min())  # nothing in the index that was not named is nearer
+    least = vectors.products(rows, query).min()  # what the index did not name is no nearer
     newer = np.arange(near.rows, len(vectors))
-    by_row[newer] = vectors.products(newer, query)
+    named = np.zeros(len(vectors), np.bool_)
+    named[rows] = True
+    named[newer] = vectors.products(newer, query) >= least
     known = counted & (snapshot.doc_vector >= 0) & (snapshot.doc_vector < len(vectors))
-    found: Vectors = np.full(snapshot.rows, np.nan, np.float32)
-    found[known] = by_row[snapshot.doc_vector[known]]
-    if len(np.unique(snapshot.doc_engram[found >= least])) < engrams:
+    owners = np.unique(snapshot.doc_engram[known & named[np.where(known, snapshot.doc_vector, 0)]])
+    if len(owners) < engrams:
         return None
-    best = _best(np.where(known, lexical, 0.0), config.hnsw_lexical)
-    found[best] = vectors.products(snapshot.doc_vector[best], query)
-    return found
+    looked_at = np.zeros(int(snapshot.doc_engram.max()) + 1, np.bool_)
+    looked_at[owners] = True
+    looked_at[snapshot.doc_engram[_best(lexical, config.hnsw_lexical)]] = True
+    return snapshot.cosines(query, known & looked_at[snapshot.doc_engram])
 
 
 def _best(scores: Floats, most: int) -> Numbers:

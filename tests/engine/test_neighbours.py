@@ -137,8 +137,11 @@ def test_it_grows_when_many_vectors_are_newer(build: HnswBuild, index: Index) ->
     fill(index, clustered(50, seed=3))
     assert not build.due() and build.progress().held == 900
     fill(index, clustered(1, seed=4))
+    before = index.snapshot()
     grow(build)
     assert build.progress().held == 951
+    assert before.near is not None  # of a reader that began before
+    assert {*range(900)} == {*before.near.nearest(clustered(1)[0], 951).tolist()}
 
 
 def test_a_build_ends_when_it_is_stopped(build: HnswBuild, index: Index) -> None:
@@ -190,15 +193,17 @@ def test_an_index_that_fails_is_reported_and_exact_search_serves(
 
 
 # -- asking ----------------------------------------------------------------------------------
-def test_candidates_have_exact_cosines_and_others_none(build: HnswBuild, index: Index) -> None:
+def test_engrams_are_looked_at_whole_or_not_at_all(build: HnswBuild, index: Index) -> None:
     grow(build)
     for query in clustered(20, seed=5):
         exact = index.snapshot().cosines(query)
         found = candidates(index, query)
         assert found is not None
         known = ~np.isnan(found)
-        assert CONFIG.hnsw_candidates == np.count_nonzero(known)
         assert found[known] == pytest.approx(exact[known], abs=1e-6)
+        whole = known.reshape(-1, 3)  # a row an engram
+        assert (whole.all(1) == whole.any(1)).all()
+        assert CONFIG.hnsw_candidates <= np.count_nonzero(known) < len(known) / 2
         assert best(found) == best(exact)
 
 
@@ -208,6 +213,38 @@ def test_vectors_newer_than_the_index_are_compared_too(build: HnswBuild, index: 
     fill(index, newer)
     for query in newer:
         assert best(candidates(index, query)) == best(index.snapshot().cosines(query))
+
+
+def test_many_ask_at_the_same_time(build: HnswBuild, index: Index) -> None:
+    grow(build)
+    queries = clustered(40, seed=11)
+    wanted = [best(index.snapshot().cosines(query)) for query in queries]
+    found: dict[int, list[int]] = {}
+
+    def ask(first: int) -> None:
+        for at in range(first, len(queries), 4):
+            found[at] = best(candidates(index, queries[at]))
+
+    readers = [threading.Thread(target=ask, args=(first,)) for first in range(4)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    assert [found[at] for at in range(len(queries))] == wanted
+
+
+def test_vectors_that_arrive_during_a_search_are_not_seen(build: HnswBuild, index: Index) -> None:
+    grow(build)
+    query = clustered(1, seed=12)[0]
+    hash = b"x" * 16
+    index.add_many([Documents(5_000, 5_000, [1], [hash], None)])
+    before = index.snapshot()
+    index.add_vectors([hash], query[None])
+    assert before.doc_vector[-1] == len(before.vectors)  # there, and beyond what is looked at
+    lexical = np.zeros(before.rows)
+    found = candidate_cosines(before, query, before.live, lexical, 10, CONFIG)
+    assert found is not None and np.isnan(found[-1])
+    assert best(candidates(index, query))[0] == before.rows - 1
 
 
 def test_documents_that_went_are_no_candidates(build: HnswBuild, index: Index) -> None:
@@ -251,4 +288,5 @@ def test_the_best_of_the_lexical_channel_have_their_cosine(build: HnswBuild, ind
     found = candidate_cosines(snapshot, query, snapshot.live, lexical, 5, CONFIG)
     assert found is not None
     assert found[far[4:]] == pytest.approx(exact[far[4:]], abs=1e-6)  # the best eight
-    assert np.isnan(found[far[:4]]).all()
+    others = far[:4][~np.isin(snapshot.doc_engram[far[:4]], snapshot.doc_engram[far[4:]])]
+    assert len(others) and np.isnan(found[others]).all()

@@ -151,10 +151,13 @@ def test_the_first_hits_of_a_whole_search_are_the_same_but_for_a_few(desk: Desk)
         question = " ".join(random.choice(WORDS, int(random.integers(1, 6))))
         with_it, without, times = both(desk, lambda q=question: desk.engine.search(ALL, q))
         assert times == 1 and len(with_it.hits) == 10
-        exact = dict(shown(without))
-        shared.append(len(exact.keys() & dict(shown(with_it)).keys()) / 10)
-        for id, score in shown(with_it):  # what is found has its exact score
-            assert exact.get(id, score) == pytest.approx(score, abs=1e-6)
+        exact = {hit.entry.id: hit for hit in without.hits}
+        both_have = [hit for hit in with_it.hits if hit.entry.id in exact]
+        shared.append(len(both_have) / 10)
+        for hit in both_have:  # what is found has its exact score, for the same reasons
+            other = exact[hit.entry.id]
+            assert hit.score == pytest.approx(other.score, abs=1e-6)
+            assert [one.text for one in hit.evidence] == [one.text for one in other.evidence]
     assert np.mean(shared) >= 0.97
 
 
