@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from engine.hits import sort_objects as sort_objects
     from engine.model import Draft as Draft
     from engine.model import Hit as Hit
+    from engine.model import HostPart as HostPart
     from engine.model import Page as Page
+    from engine.model import Span as Span
     from engine.namespace import Scope as Scope
     from engine.ports import Reranker as Reranker
     from engine.ports import TextHook as TextHook
@@ -36,10 +38,12 @@ _ROOMS = {
     "Engine": "engine",
     "Filters": "filters",
     "Hit": "model",
+    "HostPart": "model",
     "Page": "model",
     "Reranker": "ports",
     "Scope": "namespace",
     "Session": "session",
+    "Span": "model",
     "TextHook": "ports",
     "engram_path": "catalogue",
     "format_engram": "document",

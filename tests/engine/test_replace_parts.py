@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from engine.errors import EmbedderFailed, Invalid, NotFound
 from engine.model import NOWHERE, Draft, HostPart, Identity
 from engine.namespace import Scope
 from engine.put import make_ready, once, still_right
+from engine.store.migrate import packaged
 from tests.engine.desk import HERE, Desk, with_id
 from tests.engine.hash_embedder import HashEmbedder
 
@@ -209,6 +212,47 @@ def test_a_save_that_was_prepared_before_does_not_undo_them(desk: Desk) -> None:
     assert still_right(state, HERE, work, new_id)
     desk.engine.replace_parts(HERE, "note/a", PAGES[:1])
     assert not still_right(state, HERE, work, new_id)
+
+
+def test_saves_and_replacements_at_once_lose_none_of_either(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.put("a", BODY)
+    works: list[Callable[[int], object]] = [
+        lambda n: desk.put("a", f"# Body {n}\n\n{n}\n\n" + "## More\n\nx\n\n" * (n % 4)),
+        lambda n: desk.engine.replace_parts(HERE, "note/a", [HostPart(f"host {n}")] * (1 + n % 3)),
+        lambda n: desk.engine.set_attributes(HERE, desk.entry("a"), mode=0o600 + n),
+    ]
+    with ThreadPoolExecutor(len(works)) as pool:
+        for _ in pool.map(lambda work: [work(n) for n in range(15)], works):
+            pass  # raises what a thread raised
+    assert given(desk) == [((), "host 14")] * 3
+    assert desk.written("a").startswith(b"# Body 14\n")
+    desk.sound()
+    desk.reopen()
+    desk.sound()
+
+
+def test_a_store_of_the_schema_before_takes_them(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.put("a", BODY)
+    with desk.engine._state.store.transaction() as cursor:
+        cursor.execute(
+            "UPDATE version SET state = json_merge_patch(state, '{\"host_sha256\": null}')"
+        )
+        cursor.execute("UPDATE meta SET value = '1' WHERE key = 'schema'")
+    with desk.engine._state.store.cursor() as cursor:
+        cursor.execute("DROP VIEW state")
+        sql = packaged()[0][1]
+        cursor.execute(sql[sql.index("CREATE VIEW state") :].split("\n\n")[0])
+    desk.reopen()
+    assert desk.written("a") == BODY.encode() and given(desk) == []
+    desk.engine.replace_parts(HERE, "note/a", PAGES)
+    desk.reopen()
+    assert given(desk) == ALL
+    with desk.engine._state.store.cursor() as cursor:
+        hashes = cursor.execute("SELECT host_sha256 FROM state ORDER BY seq").fetchall()
+    assert hashes == [("",), (desk.entry("a").host_sha256,)]
+    desk.sound()
 
 
 def test_they_are_embedded_under_the_title_unless_the_kind_has_no_vectors(tmp_path: Path) -> None:
