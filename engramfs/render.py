@@ -119,7 +119,7 @@ def usage_text(special: SpecialName, place: str = "/engram") -> bytes:
         example=special.example,
         keys=keys,
         filters="" if surface.continues else ",\nand the filters of .recall",
-        operators="" if surface.continues else _OPERATORS,
+        operators=_OPERATORS if surface.operators else "",
     ).encode()
 
 

@@ -24,14 +24,15 @@ _SET = re.compile(r"[\w.-]{1,64}", re.ASCII)
 class Surface:
     """One way to search. `channels` are those that it asks; `keys` it takes besides the filters.
 
-    With `raw` the scores are those of the one channel. A surface with the key `set` goes on with
-    the hits of another one and takes no filters.
+    With `raw` the scores are those of the one channel; without `operators` q is plain text. One
+    with the key `set` goes on with the hits of another and takes no filters.
     """
 
     name: str
     keys: tuple[str, ...]
     channels: tuple[str, ...] = CHANNELS
     raw: bool = False
+    operators: bool = True
 
     @property
     def continues(self) -> bool:
@@ -41,10 +42,14 @@ class Surface:
 _ROWS = (
     Surface("search", ("q", "kinds", "limit", "offset", "fusion", "fresh", "format")),
     Surface("find_exact", ("q", "kinds", "limit", "offset", "format")),
-    Surface("find_objects", ("q", "kinds", "limit", "offset", "fusion", "fresh", "format")),
+    Surface(
+        "find_objects",
+        ("q", "kinds", "limit", "offset", "fusion", "fresh", "format"),
+        operators=False,
+    ),
     Surface("text", ("q", "kinds", "limit", "offset", "format"), ("lexical",), raw=True),
     Surface("vector", ("q", "kinds", "limit", "offset", "fresh", "format"), ("vector",), raw=True),
-    Surface("continue", ("set", "limit", "offset", "format"), ()),
+    Surface("continue", ("set", "limit", "offset", "format"), (), operators=False),
 )
 SURFACES: Mapping[str, Surface] = {row.name: row for row in _ROWS}
 
