@@ -35,10 +35,11 @@ def matches(shown: str, real: str) -> bool:
     return re.fullmatch(pattern, real) is not None
 
 
-def test_the_tour_of_the_readme_shows_what_happens(tmp_path: Path) -> None:
-    """Its commands run in one shell, in order, at a home of their own."""
-    steps = console_blocks((ROOT / "README.md").read_text())
-    assert len(steps) > 20
+@pytest.mark.parametrize(("page", "least"), [("README.md", 20), ("docs/search.md", 10)])
+def test_the_commands_of_a_page_show_what_happens(tmp_path: Path, page: str, least: int) -> None:
+    """They run in one shell, in order, at a home of their own."""
+    steps = console_blocks((ROOT / page).read_text())
+    assert len(steps) > least
     script = "".join(f"{{ {command}\n}} 2>&1\necho '{END}'\n" for command, _ in steps)
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("ENGRAMFS_")},
