@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from engine.index import Index
+from engine.snapshot import MANY_TERMS
 from engine.store import meta, versions
 from engine.store.connection import Store
 from engine.store.fulltext import Fulltext
@@ -98,7 +99,8 @@ def test_scores_equal_a_fresh_index_after_many_changes(world: World) -> None:
             everything = set(world.live)
             some = {no for no in everything if rng.random() < 0.4}
             for engrams in (everything, some):
-                world.agrees(oracle, engrams, rng.sample([*WORDS, "absent"], k=3))
+                question = rng.sample([*WORDS, "absent"], k=rng.choice((3, MANY_TERMS + 3)))
+                world.agrees(oracle, engrams, question)
 
 
 def test_a_repeated_word_counts_once(world: World) -> None:
