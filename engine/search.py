@@ -3,7 +3,7 @@
     page = search(reader, scope, question, filters, limit=10, offset=0, fusion="score")
 
 `reader` is what `engine.reader.Reader` says; `filters` come from `parse_filters` of
-`engine.filters`, or with the question from `parse_search` of `engine.recall.request`. `"phrase"`,
+`engine.filters`, or with the question from `parse_search` of `engine.recall.searches`. `"phrase"`,
 `-word` and `title:word` are conditions; every other word counts towards the score. Raises Invalid
 for an empty question.
 """

@@ -10,7 +10,7 @@ import click
 from engramfs.cli_options import F, ask, group, store_options
 from engramfs.wire import Failed
 
-_WAYS = (  # (surface, its flag, what it does)
+_WAYS = (  # (way to search, its flag, what it does)
     ("find_exact", "exact", "By id, title, a piece of a word or its misspelling."),
     ("find_objects", "objects", "Engrams ranked as wholes, without passages."),
     ("text", "text", "By words alone, with their BM25 scores."),
@@ -62,8 +62,8 @@ def recall(question: tuple[str, ...], store: Path | None, namespace: tuple[str, 
 
 def _ways(command: F) -> F:
     """An option for each way to search but the usual one."""
-    for surface, flag, help_line in reversed(_WAYS):
-        command = click.option(f"--{flag}", surface, is_flag=True, help=help_line)(command)
+    for way, flag, help_line in reversed(_WAYS):
+        command = click.option(f"--{flag}", way, is_flag=True, help=help_line)(command)
     return command
 
 
@@ -80,7 +80,7 @@ def search(
     **ways: bool,
 ) -> None:
     """One page of ranked engrams. "phrase", -word, title:word and any key: --limit 5."""
-    chosen = [surface for surface, _, _ in _WAYS if ways[surface]]
+    chosen = [way for way, _, _ in _WAYS if ways[way]]
     pairs = pairs_of(query)
     if set_id is not None:
         chosen.append("continue")
@@ -88,6 +88,6 @@ def search(
     if len(chosen) > 1:
         flags = ", ".join(f"--{flag}" for _, flag, _ in _WAYS)
         raise Failed(f"{flags} and --continue exclude one another: give one of them", 2)
-    surface = chosen[0] if chosen else "search"
-    answer = ask("search", store, namespace, {"surface": surface, "pairs": pairs})
+    way = chosen[0] if chosen else "search"
+    answer = ask("search", store, namespace, {"search": way, "pairs": pairs})
     click.echo(answer["text"], nl=False)

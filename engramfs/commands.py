@@ -94,13 +94,13 @@ def _recall(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
 
 
 def _search(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
-    """A page of hits. `surface` names the way to search, `pairs` are its request."""
-    from engine.recall.surfaces import SURFACES, parse_search
+    """A page of hits. `search` names the way to search, `pairs` are its request."""
+    from engine.recall.searches import SEARCHES, parse_search
     from engramfs import searching
 
-    surface = str(arguments.get("surface", "search"))
-    if surface not in SURFACES:
-        raise Failed(f"the server knows no search {surface!r}", 2)
+    search = str(arguments.get("search", "search"))
+    if search not in SEARCHES:
+        raise Failed(f"the server knows no search {search!r}", 2)
 
     def next_request(set_id: str, offset: int, limit: int) -> str:
         if not set_id:
@@ -109,13 +109,13 @@ def _search(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
 
     try:
         engine = host.engine
-        request = parse_search(surface, _pairs(arguments), engine.catalogue, engine.config)
+        request = parse_search(search, _pairs(arguments), engine.catalogue, engine.config)
         try:
             page = searching.run(engine, scope, request, shown=host.show_id)
         except NotFound:
             # Commands have the rights of the whole store: of a set that a mount was told they may
             # ask for more.
-            if not request.surface.continues or not scope.covers(host.tree):
+            if not request.search.continues or not scope.covers(host.tree):
                 raise
             tree = Scope(host.tree, exact=True)
             page = searching.run(engine, tree, request, shown=host.show_id)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.errors import Invalid, Problem
 from engine.recall.pairs import Pairs
 from engine.recall.request import RecallRequest, parse_request
-from engine.recall.surfaces import SearchRequest, parse_search
+from engine.recall.searches import SearchRequest, parse_search
 from engramfs import searching
 from engramfs.answers import Packs
 
@@ -70,7 +70,7 @@ class Questions:
         page = searching.run(
             self._engine, self._scope, request, shown=self._shown, seconds=self._seconds(form)
         )
-        if request.surface.continues:
+        if request.search.continues:
             page = self._within(page)
         return searching.render(request, page, self._path_of, self._next(request.format))
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from engine.model import Notice, Problem, Status
-from engine.recall.surfaces import SURFACES
+from engine.recall.searches import SEARCHES
 from engine.visible import json_text, visible
 from engramfs.names import TABLE, SpecialName
 
@@ -111,15 +111,15 @@ def usage_text(special: SpecialName, place: str = "/engram") -> bytes:
     """What a bare `.recall` or `.search` shows before this session's first request."""
     if special.name == ".recall":
         return _RECALL_USAGE.format(place=place).encode()
-    surface = SURFACES[special.name.removeprefix(".")]
-    keys = ", ".join(surface.keys).replace("format", "format (md or json)")
+    search = SEARCHES[special.name.removeprefix(".")]
+    keys = ", ".join(search.keys).replace("format", "format (md or json)")
     return _SEARCH_USAGE.format(
         file=f"{place}/{special.name}",
         help=special.help,
         example=special.example,
         keys=keys,
-        filters="" if surface.continues else ",\nand the filters of .recall",
-        operators=_OPERATORS if surface.operators else "",
+        filters="" if search.continues else ",\nand the filters of .recall",
+        operators=_OPERATORS if search.operators else "",
     ).encode()
 
 

@@ -9,7 +9,7 @@ from engine.model import NOWHERE
 from engine.recall.answer import ECHO_BYTES, echo, joined
 from engine.recall.items import Item
 from engine.recall.json_form import item_values
-from engine.recall.surfaces import MOST_OFFSET
+from engine.recall.searches import MOST_OFFSET
 from engine.tokens import counter
 from engramfs.render import as_json, one_line
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.engine import Engine
     from engine.model import Entry, Hit, Page, Passage
     from engine.namespace import Scope
-    from engine.recall.surfaces import SearchRequest
+    from engine.recall.searches import SearchRequest
 
 PathOf = Callable[["Entry"], str | None]
 # (result set or "", offset, limit) -> the request for the next page, as its reader would type it.
@@ -38,22 +38,22 @@ def run(
     `shown`: files show their id line, so that spans count it; `seconds` bounds what the vector
     channel may take.
     """
-    if request.surface.continues:
+    if request.search.continues:
         return engine.continue_(scope, request.set_id, request.offset, request.limit, shown=shown)
     if request.fresh:
         engine.reading.wait_for_vectors(engine.config.fresh_wait_seconds)
     question, filters = request.question, request.filters
     limit, offset = request.limit, request.offset
-    if request.surface.name == "find_exact":
+    if request.search.name == "find_exact":
         return engine.find_exact(scope, question, filters, limit=limit, offset=offset, shown=shown)
-    if request.surface.name == "find_objects":
+    if request.search.name == "find_objects":
         return engine.find_objects(
             scope, question, filters, limit=limit, offset=offset, fusion=request.fusion,
             shown=shown, seconds=seconds,
         )  # fmt: skip
     return engine.search(
         scope, question, filters, limit=limit, offset=offset, fusion=request.fusion,
-        channels=request.surface.channels, shown=shown, seconds=seconds,
+        channels=request.search.channels, shown=shown, seconds=seconds,
     )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def render(request: SearchRequest, page: Page, path_of: PathOf, next_request: Ne
 def page_values(request: SearchRequest, page: Page, path_of: PathOf) -> dict[str, object]:
     """The page as JSON holds it; the items have the keys of a recall's items.
 
-    `controls` are what was applied: the keys that the surface takes, and the filters.
+    `controls` are what was applied: the keys that the search takes, and the filters.
     """
     count = counter(_TOKENS)
     applied = {
@@ -88,8 +88,8 @@ def page_values(request: SearchRequest, page: Page, path_of: PathOf) -> dict[str
         "warnings": [*request.warnings, *page.warnings],
         "degraded": [{"what": lost.what, "reason": lost.reason} for lost in page.degraded],
         "controls": {
-            "surface": request.surface.name,
-            **{key: value for key, value in applied.items() if key in request.surface.keys},
+            "search": request.search.name,
+            **{key: value for key, value in applied.items() if key in request.search.keys},
             **{key: echo(value, ECHO_BYTES) for key, value in joined(request.written)},
         },
     }

@@ -1,4 +1,4 @@
-"""Bad questions at every surface: a right answer or a clear sentence, never silence.
+"""Bad questions at every search: a right answer or a clear sentence, never silence.
 
 Names and writes of control files, the socket's commands, the command line's words and the API.
 """
@@ -16,7 +16,7 @@ from engine.engine import Engine
 from engine.errors import Invalid
 from engine.model import Draft, Page
 from engine.namespace import Scope
-from engine.recall.surfaces import SURFACES
+from engine.recall.searches import SEARCHES
 from engramfs.commands import Host, perform
 from engramfs.control import ControlFiles, ControlSettings
 from engramfs.errors import FsError
@@ -26,7 +26,7 @@ from tests.engine.hash_embedder import HashEmbedder
 
 SCOPE = Scope((), exact=True)
 CALLER = Process(pid=1, tid=1, uid=0, gid=0, sid=1)
-SEARCHES = [name for name, surface in SURFACES.items() if not surface.continues]
+NAMES = [name for name, search in SEARCHES.items() if not search.continues]
 LONG = "pump overheating " * 1_177  # 20,009 characters
 LINE = "word " * 20_000 + "needle " + "x" * 100_000  # 200 KB on one line
 
@@ -83,11 +83,11 @@ def asked(engine: Engine, name: str, question: str) -> Page:
         return engine.find_exact(SCOPE, question)
     if name == "find_objects":
         return engine.find_objects(SCOPE, question)
-    return engine.search(SCOPE, question, channels=SURFACES[name].channels)
+    return engine.search(SCOPE, question, channels=SEARCHES[name].channels)
 
 
 def commanded(engine: Engine, name: str, question: str) -> str:
-    arguments = {"surface": name, "pairs": [["q", question], ["format", "json"]]}
+    arguments = {"search": name, "pairs": [["q", question], ["format", "json"]]}
     # as the socket carries it
     request = json.loads(json.dumps({"command": "search", "arguments": arguments}))
     return str(perform(Host(engine, Path("/store")), request, lambda _: None)["text"])
@@ -104,7 +104,7 @@ def in_a_name(text: str) -> str:
     return "".join(f"%{byte:02x}" for byte in text.encode("utf-8", "replace"))
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("question", "found"), ANSWERED)
 def test_odd_questions_are_answered_everywhere(
     engine: Engine, files: ControlFiles, name: str, question: str, found: bool
@@ -135,7 +135,7 @@ def test_odd_questions_are_recalled(engine: Engine, files: ControlFiles, questio
     assert pack["items"] or not pack["truncated"]
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", NAMES)
 def test_an_empty_question_is_refused_everywhere(
     engine: Engine, files: ControlFiles, name: str
 ) -> None:
@@ -150,7 +150,7 @@ def test_an_empty_question_is_refused_everywhere(
             files.serve(f".{name}?q={in_a_name(question)}", CALLER)
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_question_of_20000_characters(engine: Engine, files: ControlFiles, name: str) -> None:
     assert asked(engine, name, LONG).hits
     assert "## note/pump.md" in written(files, name, LONG.encode())
@@ -162,7 +162,7 @@ def test_a_question_of_20000_characters(engine: Engine, files: ControlFiles, nam
         written(files, name, b"q=" + b"x" * 65_537)
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", NAMES)
 def test_bytes_that_are_no_text_are_refused(files: ControlFiles, name: str) -> None:
     with pytest.raises(FsError, match="not UTF-8"):
         written(files, name, b"caf\xe9")

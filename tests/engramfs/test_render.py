@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.model import Notice, Problem, Status
-from engine.recall.surfaces import SURFACES
+from engine.recall.searches import SEARCHES
 from engramfs.names import TABLE, SpecialName
 from engramfs.render import (
     as_json,
@@ -119,7 +119,7 @@ def test_the_usage_of_a_question_names_the_file_and_its_keys(row: SpecialName) -
     text = usage_text(row, "/mnt").decode()
     assert f"/mnt/{row.name}?" in text and "format (md or json)" in text
     if row.name != ".recall":
-        assert f"Keys, joined by &: {SURFACES[row.name[1:]].keys[0]}, " in text
+        assert f"Keys, joined by &: {SEARCHES[row.name[1:]].keys[0]}, " in text
     assert max(map(len, text.splitlines())) <= 100
 
 

@@ -16,7 +16,7 @@ from engine.engine import Engine
 from engine.errors import NotFound
 from engine.model import Draft, Page
 from engine.namespace import Scope
-from engine.recall.surfaces import SURFACES, SearchRequest
+from engine.recall.searches import SEARCHES, SearchRequest
 from engramfs.commands import Host, perform
 from engramfs.control import ControlFiles, ControlSettings
 from engramfs.errors import FsError
@@ -28,7 +28,7 @@ from tests.engine.hash_embedder import HashEmbedder
 SCOPE = Scope((), exact=True)
 CALLER = Process(pid=1, tid=1, uid=0, gid=0, sid=1)
 KINDS = "kinds: {deal: {}, note: {}, person: {}}\n"
-SEARCHES = [name for name, surface in SURFACES.items() if not surface.continues]
+NAMES = [name for name, search in SEARCHES.items() if not search.continues]
 
 
 class Clock:
@@ -88,12 +88,12 @@ def fails(files: ControlFiles, name: str) -> str:
     return caught.value.code
 
 
-def command(engine: Engine, surface: str, namespace: object = None, **pairs: str) -> str:
+def command(engine: Engine, search: str, namespace: object = None, **pairs: str) -> str:
     host = Host(engine, Path("/store"), (), ("/my engrams",))
     request = {
         "command": "search",
         "namespace": namespace,
-        "arguments": {"surface": surface, "pairs": list(pairs.items())},
+        "arguments": {"search": search, "pairs": list(pairs.items())},
     }
     return str(perform(host, request, lambda _: None)["text"])
 
@@ -108,7 +108,7 @@ def more(text: str) -> str | None:
     return path.removeprefix("/my engrams/")
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_search_answers_alike_by_name_in_writing_and_by_command(
     engine: Engine, mount: ControlFiles, name: str
 ) -> None:
@@ -121,12 +121,12 @@ def test_every_search_answers_alike_by_name_in_writing_and_by_command(
     assert paths(command(engine, name, q="pump", kinds="note", limit="3")) == paths(by_name)
     page = values(mount, f".{name}?q=pump&kinds=note&limit=3")
     assert [item["path"] for item in page["items"]] == paths(by_name)
-    assert page["controls"]["surface"] == name and page["controls"]["kinds"] == ["note"]
-    assert set(page["controls"]) - {"surface"} == set(SURFACES[name].keys)
+    assert page["controls"]["search"] == name and page["controls"]["kinds"] == ["note"]
+    assert set(page["controls"]) - {"search"} == set(SEARCHES[name].keys)
     assert page["set"] and page["total"] == 7
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_pages_of_a_search_hold_every_hit_once(mount: ControlFiles, name: str) -> None:
     whole = paths(cat(mount, f".{name}?q=pump&limit=50"))
     text = cat(mount, f".{name}?q=pump&limit=5")
@@ -207,7 +207,7 @@ def test_what_was_deleted_leaves_a_gap_that_is_told(engine: Engine, mount: Contr
     assert "hits: 1 to 12 of 12, 1 not shown" in text and len(paths(text)) == 11
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_mountpoint_answers_for_its_kinds_only(engine: Engine, name: str) -> None:
     few = ControlFiles(engine, SCOPE, ControlSettings("/few", only_kinds=frozenset({"deal"})))
     assert {path.partition("/")[0] for path in paths(cat(few, f".{name}?q=pump"))} == {"deal"}

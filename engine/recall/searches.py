@@ -1,6 +1,6 @@
 """The ways to search, as one table: which keys each takes, and pairs -> a frozen request.
 
-Total: whatever the pairs hold, the outcome is a request or Invalid with every problem. A surface is
+Total: whatever the pairs hold, the outcome is a request or Invalid with every problem. A search is
 a control file (`.find_exact`) and an option of `engramfs search` (`--exact`); see docs/search.md.
 """
 
@@ -21,7 +21,7 @@ _SET = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Surface:
+class Search:
     """One way to search. `channels` are those that it asks; `keys` it takes besides the filters.
 
     With `raw` the scores are those of the one channel; without `operators` q is plain text. One
@@ -40,18 +40,18 @@ class Surface:
 
 
 _ROWS = (
-    Surface("search", ("q", "kinds", "limit", "offset", "fusion", "fresh", "format")),
-    Surface("find_exact", ("q", "kinds", "limit", "offset", "format")),
-    Surface(
+    Search("search", ("q", "kinds", "limit", "offset", "fusion", "fresh", "format")),
+    Search("find_exact", ("q", "kinds", "limit", "offset", "format")),
+    Search(
         "find_objects",
         ("q", "kinds", "limit", "offset", "fusion", "fresh", "format"),
         operators=False,
     ),
-    Surface("text", ("q", "kinds", "limit", "offset", "format"), ("lexical",), raw=True),
-    Surface("vector", ("q", "kinds", "limit", "offset", "fresh", "format"), ("vector",), raw=True),
-    Surface("continue", ("set", "limit", "offset", "format"), (), operators=False),
+    Search("text", ("q", "kinds", "limit", "offset", "format"), ("lexical",), raw=True),
+    Search("vector", ("q", "kinds", "limit", "offset", "fresh", "format"), ("vector",), raw=True),
+    Search("continue", ("set", "limit", "offset", "format"), (), operators=False),
 )
-SURFACES: Mapping[str, Surface] = {row.name: row for row in _ROWS}
+SEARCHES: Mapping[str, Search] = {row.name: row for row in _ROWS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class SearchRequest:
     given. `set_id` names the result set that `continue` goes on with.
     """
 
-    surface: Surface = SURFACES["search"]
+    search: Search = SEARCHES["search"]
     question: str = ""
     set_id: str = ""
     kinds: tuple[str, ...] = ()
@@ -84,19 +84,19 @@ def parse_search(
     *,
     form: str = "api",
 ) -> SearchRequest:
-    """Judge the pairs of a request to the surface `name`; `form` as in `parse_request`."""
-    surface = SURFACES[name]
-    given = Given(pairs, surface.keys, of=name, filters=not surface.continues)
+    """Judge the pairs of a request to the search `name`; `form` as in `parse_request`."""
+    search = SEARCHES[name]
+    given = Given(pairs, search.keys, of=name, filters=not search.continues)
     question = given.question(config, form)
     set_id = given.one("set").strip()
-    if surface.continues and not _SET.fullmatch(set_id):
+    if search.continues and not _SET.fullmatch(set_id):
         said = f"set: `{shown(set_id)}` is no result set"
         given.refuse("set", said, "a search names its set, as in set=…")
-    elif not surface.continues and not question:
+    elif not search.continues and not question:
         given.refuse("q", "the question is empty", "search with q=…")
     kinds = given.kinds(catalogue)
     request = SearchRequest(
-        surface=surface,
+        search=search,
         question=question,
         set_id=set_id,
         kinds=kinds,
@@ -104,7 +104,7 @@ def parse_search(
         written=given.written_filters(),
         limit=given.integer("limit", config.default_limit, 1, config.max_limit, clamp=True),
         offset=given.integer("offset", 0, 0, MOST_OFFSET),
-        fusion="raw" if surface.raw else given.choice("fusion", FUSIONS, "score"),
+        fusion="raw" if search.raw else given.choice("fusion", FUSIONS, "score"),
         fresh=given.fresh(form),
         format=given.choice("format", FORMATS, "md"),
         warnings=tuple(given.warnings),

@@ -10,13 +10,13 @@ from engine.catalogue import Catalogue, Field, Kind
 from engine.config import Config
 from engine.errors import Invalid
 from engine.recall.pairs import KEYS, parse_pairs
-from engine.recall.surfaces import SURFACES, SearchRequest, parse_search
+from engine.recall.searches import SEARCHES, SearchRequest, parse_search
 
 CONFIG = Config()
 CATALOGUE = Catalogue(
     {"deal": Kind("deal", fields={"stage": Field("stage", enum=("open", "won"))})}
 )
-ASKING = [name for name, surface in SURFACES.items() if not surface.continues]
+ASKING = [name for name, search in SEARCHES.items() if not search.continues]
 
 
 def ask(name: str, text: str, form: str = "api") -> SearchRequest:
@@ -38,7 +38,7 @@ def test_what_every_search_takes(name: str) -> None:
     assert (request.limit, request.offset, request.kinds) == (50, 5, ("deal",))
     assert request.warnings == ("limit 80 was lowered to 50",)
     assert request.filters.tests and request.format == "json"
-    assert request.surface is SURFACES[name]
+    assert request.search is SEARCHES[name]
 
 
 @pytest.mark.parametrize("name", ASKING)
@@ -105,7 +105,7 @@ PAIRS = st.lists(
 )
 
 
-@given(st.sampled_from(sorted(SURFACES)), PAIRS, st.sampled_from(["name", "written", "api"]))
+@given(st.sampled_from(sorted(SEARCHES)), PAIRS, st.sampled_from(["name", "written", "api"]))
 def test_any_pairs_are_judged(name: str, pairs: list[tuple[str, str]], form: str) -> None:
     try:
         request = parse_search(name, pairs, CATALOGUE, CONFIG, form=form)
