@@ -9,11 +9,13 @@ after; what is not folded is read from the versions at open. Puts go on meanwhil
 
 from __future__ import annotations
 
+import logging
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +29,9 @@ from engine.tail import Tail
 TABLES = ("posting_a", "posting_b")
 _TERMS = 20_000  # terms whose postings are read at a time
 BULK_FILE = "bulk.duckdb"
+SEAL = "folded_seal"  # meta: see `_seal`
+
+log = logging.getLogger(__name__)
 
 Tails = Sequence[tuple[Tail, int]]
 Fill = Callable[[str, int, Snapshot, Tails], dict[str, int]]
@@ -81,9 +86,14 @@ class Fulltext:
     def __init__(self, store: Store) -> None:
         self.store = store
         with store.cursor() as cursor:
-            rows = cursor.execute("SELECT text, id FROM term").fetchall()
+            rows = cursor.execute("SELECT text, id FROM term ORDER BY id").fetchall()
             table = meta.get(cursor, "posting_table") or TABLES[0]
             folded = meta.number(cursor, "folded_doc")
+            whole = _is_whole(cursor, rows, table, folded)
+        if not whole:
+            log.error("the full-text index of the store is damaged; it is made anew from its texts")
+            _forget(store)
+            rows, table, folded = [], TABLES[0], 0
         self.vocabulary: dict[str, int] = dict(rows)  # of folded documents, term -> id
         self.base = FoldedBase(store, self.vocabulary, table, folded)
         self._replaced: weakref.ref[FoldedBase] | None = None
@@ -125,11 +135,14 @@ class Fulltext:
         target = TABLES[1 - TABLES.index(self.base.table)]
         new_terms = fill(target, folded, snapshot, tails)
         self.vocabulary.update(new_terms)
+        with self.store.cursor() as cursor:
+            seal = _seal(cursor, target, folded, len(self.vocabulary))
         base = FoldedBase(self.store, self.vocabulary, target, folded)
         with self.store.lock:
             with self.store.transaction() as cursor:
                 meta.put(cursor, "posting_table", target)
                 meta.put(cursor, "folded_doc", folded)
+                meta.put(cursor, SEAL, seal)
             self._replaced = weakref.ref(self.base)
             self.base = base
             index.set_base(base, tails)
@@ -251,6 +264,46 @@ def postings(
             f"WHERE term >= {first} AND term < {first + _TERMS}"
         ).fetchnumpy()
         yield texts, found["term"], found["doc"], found["tf"]
+
+
+def _seal(cursor: Cursor, table: str, folded: int, terms: int) -> str:
+    """What a folded index is known by when it is opened again: its name, its reach, and sums.
+
+    A posting or term that is missing, changed or too many shows in them. `terms` is how many it
+    was made of; those of a fold that was killed come after them. Takes 0.3 s at 50 million.
+    """
+    (postings,) = cursor.execute(
+        f"SELECT count(*), sum(term), sum(doc), sum(tf), max(doc) FROM {table}"
+    ).fetchall()
+    (texts,) = cursor.execute(
+        f"SELECT count(*), bit_xor(hash(id || ' ' || text)) FROM term WHERE id < {terms}"
+    ).fetchall()
+    return " ".join(map(str, (table, folded, terms, *postings, *texts)))
+
+
+def _is_whole(cursor: Cursor, rows: list[tuple[str, int]], table: str, folded: int) -> bool:
+    """Is the folded index what was sealed? One that was made before there were seals is trusted."""
+    numbers = [number for _, number in rows]
+    if len(dict(rows)) != len(rows) or numbers != list(range(len(rows))) or table not in TABLES:
+        return False
+    seal = meta.get(cursor, SEAL)
+    if seal is None:
+        return True
+    try:
+        return seal == _seal(cursor, table, folded, int(seal.split(" ")[2]))
+    except (ValueError, IndexError, duckdb.Error):  # a seal that is none; a table that is not there
+        return False
+
+
+def _forget(store: Store) -> None:
+    """Nothing is folded: every document's terms are read from its version."""
+    with store.transaction() as cursor:
+        for table in TABLES:
+            _empty(cursor, table)
+        cursor.execute("DELETE FROM term")
+        for key, value in (("posting_table", TABLES[0]), ("folded_doc", 0)):
+            meta.put(cursor, key, value)
+        cursor.execute(f"DELETE FROM meta WHERE key = '{SEAL}'")
 
 
 def _empty(cursor: Cursor, table: str) -> None:

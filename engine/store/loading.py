@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 
-from engine.errors import StoreFull
+from engine.errors import StoreCorrupt, StoreFull
 from engine.index import Documents, Index
 from engine.store import vectors, versions
 from engine.store.connection import Store
@@ -38,8 +38,8 @@ def load(store: Store, index: Index, fulltext: Fulltext, *, with_vectors: bool) 
     parts = sum(version.part_count for version in live)
     if with_vectors:
         _drop_unused(store, parts)
-        load_vectors(store, index)  # while DuckDB's memory is small: it would keep them all as well
-    store.fit_memory(parts)
+        load_vectors(store, index)
+    store.fit_memory(parts)  # not before: the vectors, read once, would fill it and stay there
     folded = fulltext.base.folded
     with store.cursor() as cursor:
         index.add_many(_documents(cursor, live, folded))
@@ -48,14 +48,28 @@ def load(store: Store, index: Index, fulltext: Fulltext, *, with_vectors: bool) 
 
 
 def load_vectors(store: Store, index: Index) -> None:
-    """Fill the matrix, in batches: all rows at once would cost the memory twice."""
+    """Fill the matrix, in batches: all rows at once would cost the memory twice.
+
+    Vectors of a wrong length are dropped: their texts wait for new ones.
+    """
     with store.cursor() as cursor:
         model = vectors.model(cursor)
         number = vectors.count(cursor)
-        if model is None or not number:
-            return
-        index.reserve_vectors(number, model.dimension)
-        for hashes, matrix in vectors.load(cursor, model.dimension, store.config.load_batch):
+    if model is None or not number:
+        return
+    index.reserve_vectors(number, model.dimension)
+    try:
+        _load_vectors(store, index, model.dimension)
+    except StoreCorrupt as error:
+        with store.transaction() as cursor:
+            dropped = vectors.drop_damaged(cursor, model.dimension)
+        log.error("%s; %d of them are made again", error.message, dropped)
+        _load_vectors(store, index, model.dimension)
+
+
+def _load_vectors(store: Store, index: Index, dimension: int) -> None:
+    with store.cursor() as cursor:
+        for hashes, matrix in vectors.load(cursor, dimension, store.config.load_batch):
             index.add_vectors(hashes, matrix)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.errors import StoreCorrupt
 from engine.store.extensions import Cursor
 
 
@@ -12,9 +13,15 @@ def get(cursor: Cursor, key: str) -> str | None:
 
 
 def number(cursor: Cursor, key: str, default: int = 0) -> int:
-    """The number of a key."""
+    """The number of a key; StoreCorrupt where it holds something else."""
     text = get(cursor, key)
-    return default if text is None else int(text)
+    try:
+        return default if text is None else int(text)
+    except ValueError as error:
+        raise StoreCorrupt(
+            f"the store says {text!r} where its {key} should be, which is a number",
+            "restore engramfs.duckdb from a backup",
+        ) from error
 
 
 def put(cursor: Cursor, key: str, value: str | int) -> None:

@@ -105,6 +105,15 @@ def end_anew(cursor: Cursor) -> None:
         meta.put(cursor, _ANEW, "")
 
 
+def drop_damaged(cursor: Cursor, dimension: int) -> int:
+    """Drop the vectors that are not of so many numbers; returns how many."""
+    rows = cursor.execute(
+        f"DELETE FROM vector WHERE octet_length(embedding) <> {4 * dimension} "
+        f"OR octet_length(hash) <> {HASH_BYTES}"
+    ).fetchall()
+    return int(rows[0][0])
+
+
 def drop_unused(cursor: Cursor) -> int:
     """Drop the vectors of texts that no kept version has; returns how many."""
     used = {NO_HASH}

@@ -8,7 +8,8 @@
 -- What the store knows about itself. Keys: schema (number of the last migration), inode (first number
 -- not yet handed out), seq_floor, engram_floor, doc_floor (first numbers that no erased row ever had),
 -- posting_table (which of posting_a and posting_b is in use), folded_doc (documents below it are in
--- that table), model_fingerprint, model_dimension (of every vector).
+-- that table), folded_seal (sums over that table, proved at open), model_fingerprint, model_dimension
+-- (of every vector).
 CREATE TABLE meta (
     key   VARCHAR NOT NULL,      -- one of the names above
     value VARCHAR NOT NULL       -- text; numbers in decimal
