@@ -126,10 +126,16 @@ def spelled(
     whole = name(text) if len(text) <= LONGEST_NAME else ""
     if [whole] != [plain for plain, _ in words]:
         total += scene.score(scene.names(whole))
+    warnings = []
+    if scene.crowded:
+        warnings.append(
+            f"more than {MOST_SPELLINGS} words are like {', '.join(scene.crowded)}: the nearest "
+            "were looked for; write more of it"
+        )
     if len(words) > MOST_WORDS:
-        scene.warnings.append(f"other spellings were looked for of the first {MOST_WORDS} words")
+        warnings.append(f"other spellings were looked for of the first {MOST_WORDS} words")
     scores: Floats = np.where(counted, np.round(total, ROUNDING), 0.0)
-    return Spelled(scores, tuple(dict.fromkeys(scene.kept)), tuple(scene.warnings))
+    return Spelled(scores, tuple(dict.fromkeys(scene.kept)), tuple(warnings))
 
 
 class _Scene:
@@ -153,7 +159,7 @@ class _Scene:
         self._held: dict[str, Postings] = {}
         self._heads: Longs | None = None  # engram -> row of its head, -1: not counted
         self.kept: list[str] = []
-        self.warnings: list[str] = []
+        self.crowded: list[str] = []  # words with more spellings in scope than are kept
 
     def like(self, plain: str, group: Group) -> list[tuple[float, str]]:
         """(- likeness, term) of a word's other spellings, in scope or not, the nearest first."""
@@ -184,10 +190,7 @@ class _Scene:
             kept += [(text, form) for text, form in forms if len(form.rows)]
             at, size = at + size, size * _MORE
         if len(kept) > MOST_SPELLINGS:
-            self.warnings.append(
-                f"{shown(plain)} is like more than {MOST_SPELLINGS} words, of which the nearest "
-                "were looked for; write more of it"
-            )
+            self.crowded.append(shown(plain))
         self.kept += [text for text, _ in kept[:MOST_SPELLINGS]]
         return [form for _, form in kept[:MOST_SPELLINGS]]
 

@@ -175,7 +175,7 @@ def test_a_word_like_very_many_says_so() -> None:
         library.put(f"note/{n:03}", f"heatpump{n:03}\n")
     found = page(library, "pump", limit=100)
     assert found.total == MOST_SPELLINGS
-    assert "pump is like more than 24 words" in found.warnings[0]
+    assert "more than 24 words are like pump: " in found.warnings[0]
     library.delete("note/000")
     assert page(library, "pump", limit=100).warnings == ()
 
