@@ -23,6 +23,7 @@ _LONGEST_NAME = 64  # characters; longer ones are data (base64), not names
 _JOINED = re.compile(r"[^\W\d_][^\W_]*(?:-[^\W_]+){1,2}|[^\W\d_]+\.[^\W\d_]+")
 _JOINT = re.compile("[-.]")
 _MEASURE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([^\W\d_]{2,})")
+_EASTERN = re.compile("[\u1100-\u11ff\u2e80-\U0003fffd]")  # where a syllable can come from
 _SYLLABLE = re.compile(f"[{SYLLABLES}]")
 
 
@@ -39,7 +40,8 @@ def runs(texts: Iterable[str], lang: str) -> tuple[Run, ...]:
         if words:
             found.append(tuple(chain.from_iterable(map(expand.__getitem__, words))))
         others = [*humps(text), *syllables(text)]
-        others += chain.from_iterable(map(variants, words))
+        odd = dict.fromkeys(word for word in words if not word.isalpha())
+        others += chain.from_iterable(map(variants, odd))
         besides |= dict.fromkeys(chain.from_iterable(map(expand.__getitem__, others)))
     if besides:
         known = set(chain.from_iterable(found))
@@ -62,7 +64,10 @@ def humps(text: str) -> list[str]:
         return []
     found: list[str] = []
     for name in _NAME.findall(text):
-        if len(name) <= _LONGEST_NAME and _HUMP.search(name):
+        # islower and istitle only spare most words the search
+        if name.islower() or name.istitle() or len(name) > _LONGEST_NAME:
+            continue
+        if _HUMP.search(name):
             pieces = [piece.lower() for piece in _HUMPS.findall(name) if len(piece) > 1]
             found += pieces if len(pieces) > 1 else []
     return found
@@ -70,4 +75,6 @@ def humps(text: str) -> list[str]:
 
 def syllables(text: str) -> list[str]:
     """Each ideograph and Hangul syllable once."""
-    return [] if text.isascii() else list(dict.fromkeys(_SYLLABLE.findall(fold(text))))
+    if text.isascii() or _EASTERN.search(text) is None:
+        return []
+    return list(dict.fromkeys(_SYLLABLE.findall(fold(text))))
