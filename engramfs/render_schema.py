@@ -9,6 +9,15 @@ from engramfs.render import one_line
 
 _SUFFIXES = {"datetime": ("_after", "_before"), "number": ("_min", "_max")}
 
+_FILTERS = {
+    "kinds": "kinds or groups of kinds, any of them",
+    "kind": "kinds, any of them",
+    "title": "exactly",
+    "scope_ids": "ids or kind/slug: only these",
+    **dict.fromkeys(("created_after", "updated_after"), "that instant or later"),
+    **dict.fromkeys(("created_before", "updated_before"), "before that instant"),
+}
+
 
 def schema_values(catalogue: Catalogue, kinds: Iterable[Kind]) -> dict[str, object]:
     """`.schema` as JSON holds it."""
@@ -16,6 +25,7 @@ def schema_values(catalogue: Catalogue, kinds: Iterable[Kind]) -> dict[str, obje
     return {
         "open": catalogue.open,
         "kinds": [_kind_values(kind) for kind in shown],
+        "filters": list(_FILTERS),
         "well_known": [_field_values(field, WELL_KNOWN) for field in WELL_KNOWN.values()],
         "groups": {
             name: [kind.name for kind in shown if kind.name in members]
@@ -36,6 +46,8 @@ def schema_text(catalogue: Catalogue, kinds: Iterable[Kind], *, roots: bool = Fa
         )
     well_known = "".join(_field_line(field, WELL_KNOWN) for field in WELL_KNOWN.values())
     sections.append(f"# Properties that every kind has\n\n{well_known}")
+    filters = "".join(f"- {key}: {what}\n" for key, what in _FILTERS.items())
+    sections.append(f"# Filters besides those of properties\n\n{filters}")
     names = {kind.name for kind in shown}
     groups = "".join(
         f"- {name}: {', '.join(member for member in members if member in names)}\n"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 from engine.catalogue import OPEN, Catalogue, Field, Kind
+from engine.filters import CORE_KEYS
 from engramfs.render import as_json
 from engramfs.render_schema import filters_of, schema_text, schema_values
 
@@ -58,3 +59,10 @@ def test_stored_text_cannot_command_a_terminal() -> None:
     kind = Kind("a\x1b[2J", "b\nc\x9b", fields={"d": Field("d", description="\x1b]0;x\x07")})
     text = schema_text(Catalogue({kind.name: kind}), [kind]).decode()
     assert not set("\x1b\x9b\x07") & set(text)
+
+
+def test_every_filter_that_is_no_propertys_is_told() -> None:
+    told = schema_values(OPEN, ())["filters"]
+    assert isinstance(told, list) and set(told) == CORE_KEYS
+    text = schema_text(OPEN, ()).decode()
+    assert all(f"- {key}: " in text for key in CORE_KEYS)
