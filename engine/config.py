@@ -84,8 +84,9 @@ class Config:
     store_memory_large: int = 1536 * 1024 * 1024  # … above
     store_parts_small: int = 20_000
     store_parts_medium: int = 500_000
-    checkpoint_bytes: int = 16 * 1024 * 1024  # of log before a checkpoint at a quiet moment
-    checkpoint_bytes_max: int = 64 * 1024 * 1024  # … before one right after a commit
+    # A checkpoint keeps writers waiting, 4 ms a megabyte of log (100 ms would be too long)
+    checkpoint_bytes: int = 4 * 1024 * 1024  # of log before a checkpoint at a quiet moment
+    checkpoint_bytes_max: int = 12 * 1024 * 1024  # … before one right after a commit
     load_batch: int = 5_000  # vectors read at a time: 20,000 took 100 MB more and no less time
     fold_tail_parts: int = 2_000  # unfolded parts before a fold at a quiet moment
     fold_tail_share: float = 0.1  # … or this share of the base, whichever is more
