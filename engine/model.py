@@ -57,6 +57,7 @@ class Entry:
     parts: int = 0
     deleted_ns: int | None = None
     host_sha256: str = ""  # of the parts that its host gave (`engine.host_parts`); "": none
+    written_ns: int = 0  # when the bytes last changed: `updated` moves with a host's parts too
 
     @property
     def empty(self) -> bool:

@@ -37,6 +37,9 @@ def content_row(
     counters = state.store.counters
     seq = counters.seq()
     namespace, kind, slug = place
+    before = state.entries.get(no)
+    if before is not None and before.updated_ns != updated_ns:
+        before = None  # the bytes changed now
     return Version(
         seq=seq,
         engram=no,
@@ -66,6 +69,7 @@ def content_row(
         sha256=content.sha256,
         first_doc=counters.documents(len(content.parts)),
         host_sha256=content.host_sha256,
+        written_ns=before.written_ns if before is not None else 0,
         documents=content.documents,
         parts=content.stored_parts,
         terms=content.terms,
@@ -141,5 +145,5 @@ def _from_entry(entry: Entry) -> Version:
         deleted_ns=entry.deleted_ns, inode=entry.inode, mode=entry.mode, mtime_ns=entry.mtime_ns,
         ctime_ns=entry.ctime_ns, size=entry.size, shown_size=entry.shown_size,
         source_seq=entry.source_seq, parts_seq=entry.source_seq, sha256="", first_doc=0,
-        host_sha256=entry.host_sha256,
+        host_sha256=entry.host_sha256, written_ns=entry.written_ns,
     )  # fmt: skip

@@ -155,5 +155,5 @@ def _younger(target: Entry | None, born_ns: int | None) -> bool:
         born_ns is not None
         and target is not None
         and not target.empty
-        and target.updated_ns > born_ns
+        and target.written_ns > born_ns
     )

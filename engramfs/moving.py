@@ -173,7 +173,7 @@ class Moving:
     def _younger(self, source: Entry, target: Entry) -> bool:
         """Is `source` a temporary, and was the target written after it was made?"""
         temporary = self._ground.clock() - source.created_ns <= _TEMPORARY_NS
-        return temporary and not target.empty and target.updated_ns > source.created_ns
+        return temporary and not target.empty and target.written_ns > source.created_ns
 
 
 def _mode(file: File, handle: Staged | None) -> int:

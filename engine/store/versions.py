@@ -28,7 +28,7 @@ _STATE = (
     "id", "event", "at_ns", "written_by", "amends", "namespace", "kind", "slug", "name", "title",
     "summary", "properties", "created_ns", "updated_ns", "deleted_ns", "inode", "mode", "mtime_ns",
     "ctime_ns", "size", "shown_size", "source_seq", "parts_seq", "sha256", "first_doc",
-    "host_sha256",
+    "host_sha256", "written_ns",
 )  # fmt: skip
 _Held = tuple[str | None, str | None, bytes | None]  # parts, terms, source
 _CURRENT = "seq IN (SELECT max(seq) FROM version GROUP BY engram)"
@@ -119,6 +119,7 @@ class Version:
     sha256: str  # hexadecimal
     first_doc: int
     host_sha256: str = ""  # of the host's parts, as `Entry` has it
+    written_ns: int = 0  # when the bytes last changed; 0: with `updated`
     documents: bytes = b""
     amends: int | None = None
     parts: tuple[StoredPart, ...] | None = None
@@ -139,7 +140,7 @@ def entry_of(row: Version) -> Entry:
         ctime_ns=row.ctime_ns, created_ns=row.created_ns, updated_ns=row.updated_ns,
         size=row.size, shown_size=row.shown_size, seq=row.seq, source_seq=row.source_seq,
         title=row.title, parts=row.part_count, deleted_ns=row.deleted_ns,
-        host_sha256=row.host_sha256,
+        host_sha256=row.host_sha256, written_ns=row.written_ns or row.updated_ns,
     )  # fmt: skip
 
 

@@ -131,7 +131,8 @@ def test_an_entry_has_the_rows_values() -> None:
     row = make(4, 2, [["a"], ["b"]], deleted_ns=9)
     entry = versions.entry_of(row)
     for field in fields(entry):
-        expected = {"no": row.engram, "parts": 2}.get(field.name)
+        special = {"no": row.engram, "parts": 2, "written_ns": row.updated_ns}
+        expected = special.get(field.name)
         assert getattr(entry, field.name) == (
             getattr(row, field.name) if expected is None else expected
         )

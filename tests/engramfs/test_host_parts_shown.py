@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from engine.namespace import Scope
 from engramfs.commands import Host, perform
 from engramfs.control import ControlFiles, ControlSettings
 from engramfs.ports import Process
+from tests.engramfs.tree_rig import OTHER, SECOND, fails, rigged
 
 SCOPE = Scope((), exact=True)
 CALLER = Process(pid=1, tid=1, uid=0, gid=0, sid=1)
@@ -100,3 +102,28 @@ def test_passages_stand_in_the_order_of_the_file_and_then_the_hosts(files: Contr
     known = [start for start in starts if start is not None]
     assert known == sorted(known) and starts[len(known) :] in ([], [None])
     assert None in starts
+
+
+@pytest.mark.parametrize("temporary", ["/note/.tmp", "/note/tmp.md"])
+def test_parts_given_while_an_editor_saves_are_no_conflict(tmp_path: Path, temporary: str) -> None:
+    with rigged(tmp_path, on_conflict="refuse") as rig:
+        rig.save("/note/x.md", b"old\n")
+        rig.clock.pass_ns(600 * SECOND)
+        before = rig.stat("/note/x.md")
+        rig.save(temporary, b"mine\n")
+        rig.engine.replace_parts(SCOPE, "note/x", [HostPart("one")])
+        assert rig.stat("/note/x.md") == before
+        rig.rename(temporary, "/note/x.md")
+        assert rig.body("/note/x.md") == b"mine\n"
+        handle = rig.open("/note/x.md", os.O_WRONLY | os.O_TRUNC)
+        rig.write(handle, b"in place\n")
+        rig.engine.replace_parts(SCOPE, "note/x", [HostPart("two")])
+        rig.close(handle)
+        assert rig.body("/note/x.md") == b"in place\n"
+        assert rig.events() == []
+        assert [part.text for part in rig.engine.children(SCOPE, "note/x")][-1] == "two"
+        rig.save(temporary, b"late\n")
+        rig.save("/note/x.md", b"theirs\n", OTHER)
+        rig.engine.replace_parts(SCOPE, "note/x", [HostPart("three")])
+        with fails("EBUSY"):
+            rig.rename(temporary, "/note/x.md")

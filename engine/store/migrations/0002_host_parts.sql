@@ -31,7 +31,8 @@ CREATE OR REPLACE VIEW state AS SELECT
     state->>'sha256'                        AS sha256,      -- of the source, hexadecimal
     CAST(state->>'first_doc' AS BIGINT)     AS first_doc,   -- the parts are documents first_doc … first_doc + n - 1
     octet_length(documents) // 20           AS parts,       -- their number n
-    coalesce(state->>'host_sha256', '')     AS host_sha256  -- of the host's parts, hexadecimal; '' when there are none
+    coalesce(state->>'host_sha256', '')     AS host_sha256, -- of the host's parts, hexadecimal; '' when there are none
+    CAST(state->>'written_ns' AS BIGINT)    AS written_ns   -- when the bytes last changed; 0 or NULL: with updated_ns
 FROM (
     SELECT seq, engram, documents, CASE WHEN json_valid(state) THEN state END AS state FROM version
 ) WHERE state IS NOT NULL;
