@@ -69,12 +69,12 @@ class Config:
     reader_patience_seconds: float = 1.0  # how long background work lets readers go first
     model_idle_seconds: float = 60.0
 
-    # Vectors above a number, where HNSW's candidates may stand for all (docs/adr/0012)
+    # Vectors above a number, where HNSW's candidates may stand for all (docs/adr/0014)
     hnsw_vectors: int = 150_000  # up to here exact search
     vector_memory: int = 0  # bytes that HNSW may take beside the vectors; 0: a quarter of the RAM
     hnsw_candidates: int = 256  # vectors it is asked for
     hnsw_effort: int = 256  # of which it looks at (ef_search)
-    hnsw_lexical: int = 1_024  # best documents of the lexical channel whose engrams count as well
+    hnsw_lexical: int = 512  # best documents of the lexical channel whose engrams count as well
     hnsw_newer: int = 5_000  # vectors it does not hold that are compared beside it before it grows
 
     # Store

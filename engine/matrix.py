@@ -50,9 +50,11 @@ class Rows:
         if len(rows) * _GATHERED > self.count:
             return np.take(self @ query, rows)
         found: Vectors = np.empty(len(rows), np.float32)
-        for start in range(0, len(rows), _AT_ONCE):
-            some = rows[start : start + _AT_ONCE]
-            np.dot(self[some], query, out=found[start : start + len(some)])
+        for first, block in self._filled():
+            inside = np.flatnonzero((rows >= first) & (rows < first + len(block)))
+            for start in range(0, len(inside), _AT_ONCE):
+                some = inside[start : start + _AT_ONCE]
+                found[some] = np.take(block, rows[some] - first, axis=0) @ query
         return found
 
     def tolist(self) -> list[list[float]]:

@@ -67,11 +67,12 @@ def build(index: Index) -> Iterator[HnswBuild]:
     made.stop()
 
 
-def grow(build: HnswBuild) -> None:
+def grow(build: HnswBuild, *, fails: bool = False) -> None:
     """Let the build run to its end."""
     assert build.due()
     build.begin()
     eventually(lambda: build.progress().search != "building")
+    assert bool(build.problem) == fails, build.problem
 
 
 def candidates(index: Index, query: np.ndarray, engrams: int = 10) -> np.ndarray | None:
@@ -174,7 +175,7 @@ def test_without_the_extension_exact_search_serves(
 
     with monkeypatch.context() as patch:
         patch.setattr(extensions, "extension_path", missing)
-        grow(build)
+        grow(build, fails=True)
     assert "vss is not installed" in build.problem and build.progress().search == "exact"
     grow(build)  # it is tried again, and there now
     assert build.problem == "" and build.progress().search == "hnsw"
@@ -286,7 +287,7 @@ def test_the_best_of_the_lexical_channel_have_their_cosine(build: HnswBuild, ind
     lexical = np.zeros(snapshot.rows)
     lexical[far] = np.arange(1, 13)
     found = candidate_cosines(snapshot, query, snapshot.live, lexical, 5, CONFIG)
-    assert found is not None
+    assert found is not None, build.problem
     assert found[far[4:]] == pytest.approx(exact[far[4:]], abs=1e-6)  # the best eight
     others = far[:4][~np.isin(snapshot.doc_engram[far[:4]], snapshot.doc_engram[far[4:]])]
     assert len(others) and np.isnan(found[others]).all()
