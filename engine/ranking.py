@@ -1,8 +1,8 @@
 """From what the channels found to ranked engrams: fusion, multipliers, order, best parts.
 
-F = fused score of the channels (engine.fusion) + 0.15 where the question contains the title; times
-recency and favourite, which are bounded and never bring in what no channel returned. What the
-question names stands first. Ties: score, then the newer, then the id.
+F = fused score of the best part and what its neighbours lend it (engine.fusion) + 0.15 where the
+question contains the title; times recency and favourite, which are bounded and never bring in what
+no channel returned. What the question names stands first. Ties: score, then the newer, then the id.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from engine.fusion import (
     Mask,
     best_by_engram,
     fitted,
+    lent,
     normalised,
     ranks,
     recency,
@@ -164,9 +165,11 @@ def rank(
         fused = rrf_fusion(everywhere, weights, rules.config.rrf_k, engrams)
         highest = sum(weights.values()) / rules.config.rrf_k
     else:
-        fused = best_by_engram(base, found.owners, engrams)
-        fused[contained] += rules.config.exact_title_bonus * weights["exact"]
-        highest = 1.0 + rules.config.exact_title_bonus * weights["exact"]
+        share = rules.config.neighbour_share
+        fused = best_by_engram(lent(base, found.owners, share), found.owners, engrams)
+        bonus = rules.config.exact_title_bonus * weights["exact"]
+        fused[contained] += bonus
+        highest = 1.0 + share + bonus
     # Twice the highest of the others, so that no multiplier brings one of them before it.
     fused[named] += 2.0 * highest
     fused[exact == TITLED] += 3.0 * highest

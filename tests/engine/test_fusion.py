@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from engine.fusion import (
     best_by_engram,
+    lent,
     normalised,
     ranks,
     recency,
@@ -61,6 +62,14 @@ def test_a_part_without_a_vector_keeps_the_full_denominator() -> None:
 def test_an_engrams_base_is_its_best_parts() -> None:
     owners = np.array([0, 2, 0, 2], dtype=np.int32)
     assert best_by_engram(floats(1, 5, 3, 2), owners, 4).tolist() == [3, 0, 5, 0]
+
+
+def test_a_part_is_lent_a_share_of_the_better_neighbour_of_its_engram() -> None:
+    base = np.array([1.0, 0.5, 0.25, 0.75, 0.5])
+    owners = np.array([3, 3, 3, 1, 2], dtype=np.int32)
+    assert lent(base, owners, 0.5).tolist() == [1.25, 1.0, 0.5, 0.75, 0.5]
+    assert lent(base, owners, 0.0).tolist() == base.tolist()
+    assert lent(base[:0], owners[:0], 0.5).tolist() == []
 
 
 def test_ranks_begin_with_one_and_equal_scores_share_one() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -330,14 +331,17 @@ def test_an_id_in_the_question_is_found() -> None:
     assert find(library, entry.id) == []
 
 
-def test_a_title_that_the_question_contains_is_lifted() -> None:
+@pytest.mark.parametrize(("bonus", "first"), [(0.0, "b"), (0.15, "a")])
+def test_a_title_that_the_question_contains_is_lifted(bonus: float, first: str) -> None:
     library = Library()
+    library.config = replace(library.config, exact_title_bonus=bonus)
     library.put("note/a", "# Cooling water\n\nIt is in the tank.\n")
-    library.put("note/b", "# Tanks\n\nCooling cooling water water, tank of cooling water.\n")
+    library.put("note/b", "# Tanks\n\nCooling water in the tank is water for cooling.\n")
     hits = page(library, "how much cooling water is there?").hits
-    assert hits[0].entry.slug == "a"
-    assert hits[0].channels["exact"] == 1
-    assert "exact" not in hits[1].channels
+    assert hits[0].entry.slug == first
+    channels = {hit.entry.slug: hit.channels for hit in hits}
+    assert channels["a"]["exact"] == 1
+    assert "exact" not in channels["b"]
 
 
 def test_a_one_word_title_is_named_by_the_whole_question_only() -> None:
