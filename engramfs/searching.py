@@ -142,6 +142,7 @@ def _item(hit: Hit, path_of: PathOf, count: Callable[[str], int]) -> dict[str, o
             properties=hit.properties,
             passages=hit.evidence,
             tokens=count("\n".join(passage.text for passage in hit.evidence)),
+            relation=hit.relation,
         )
     )
 

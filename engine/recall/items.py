@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from engine.config import Config
 from engine.evidence import Parts
-from engine.model import NOWHERE, Entry, Passage, PropertyValue
+from engine.model import NOWHERE, Entry, Passage, PropertyValue, Relation
 from engine.passages import Shift, body_of, passages_of
 from engine.ranking import Ranked
 from engine.reader import Row
@@ -36,6 +36,7 @@ class Item:
     body: str | None = None
     passages: tuple[Passage, ...] = ()
     tokens: int = 0
+    relation: Relation | None = None  # None: a search found it
     spare: tuple[Passage, ...] = field(default=(), repr=False)  # what it can be reduced to
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from engine.filters import CORE_KEYS
-from engine.model import NOWHERE, Passage
+from engine.model import NOWHERE, Passage, Relation
 from engine.recall.answer import ECHO_BYTES, REASON_CHARACTERS, Extras, Head, echo
 from engine.recall.items import Item
 from engine.visible import json_text
@@ -73,10 +73,22 @@ def item_values(item: Item) -> dict[str, object]:
         "score": round(item.score, 6),
         "channels": dict(item.channels),
         "tokens": item.tokens,
-        "relation": None,
+        "relation": relation_values(item.relation),
         "body": item.body,
         "passages": [passage_values(passage) for passage in item.passages],
         "properties": dict(item.properties),
+    }
+
+
+def relation_values(relation: Relation | None) -> dict[str, object] | None:
+    """How an engram was reached, as JSON holds it; None for one that was not reached."""
+    if relation is None:
+        return None
+    return {
+        "label": relation.label,
+        "direction": "out" if relation.outward else "in",
+        "source": relation.source,
+        "hop": relation.hop,
     }
 
 
