@@ -84,8 +84,8 @@ def main(arguments: list[str]) -> bool:
         for name in names:
             labelled = read_set(asked.data / name)
             for way, answer in answers(labelled, embedder, config, peers, work / name):
-                print(f"{name}: {way}", file=sys.stderr, flush=True)
-                table.setdefault(way, {})[name] = judged(labelled, answer)
+                found = table.setdefault(way, {})[name] = judged(labelled, answer)
+                print(f"{name}: {way} {found[0]:.4f} ({found[1]:.3f})", file=sys.stderr, flush=True)
     finally:
         shutil.rmtree(work)
     return told(table, names, embedder.fingerprint)

@@ -273,8 +273,9 @@ def promises(figures: dict[str, Figure], parts: int) -> list[Target]:
         ]
     targets = [
         Target("lexical p50", OURS, times=1 / 10, floor="match_bm25"),
-        Target("hybrid p50", PAGE, times=1 / 4, floor="FTS5 + sqlite-vec"),
-        Target("hybrid p50", PAGE, times=1 / 6, floor="lancedb"),
+        # Numbers and scores against numbers and scores; what a page costs more stands beside.
+        Target("hybrid p50", OURS, times=1 / 4, floor="FTS5 + sqlite-vec"),
+        Target("hybrid p50", OURS, times=1 / 6, floor="lancedb"),
         Target("hybrid p99 of all", EMBEDDED, number=80),
         Target("Put p50", ALONE, number=15),
         Target("Put p50", BESIDE, number=30),
