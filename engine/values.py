@@ -19,6 +19,7 @@ from engine.yaml_nodes import Block, Node, Written, core_value
 
 EXACT_INTEGER = 2**53  # the largest integer that every JSON reader keeps
 
+_LINK = re.compile(r"\[\[[^\[\]\n]+\]\]")
 _LANG = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*")
 
 
@@ -66,6 +67,7 @@ def plain_json(node: Node) -> PropertyValue:
 def typed(node: Node, declared: Field) -> PropertyValue:
     """A node as the value of a declared field; None if it is null. Raises Unfit."""
     if declared.link is not None:
+        _require_one_link_a_text(node, declared)
         linked = _links(node, declared.many)
         if linked is not None:
             return linked
@@ -177,6 +179,18 @@ def _scalar(node: Written) -> Scalar | None:
     if isinstance(value, int):
         return value if abs(value) <= EXACT_INTEGER and str(value) == node.text else node.text
     return value if repr(value) == node.text else node.text
+
+
+def _require_one_link_a_text(node: Node, declared: Field) -> None:
+    """`"[[A]], [[B]]"` would be the name of one engram, which nothing has."""
+    for item in node if isinstance(node, tuple) else (node,):
+        links = _LINK.findall(item.text) if isinstance(item, Written) else []
+        if isinstance(item, Written) and len(links) > 1:
+            listed = ", ".join(f'"{link}"' for link in links)
+            said = f"{_shown(item)} holds {len(links)} links, and one text is one link"
+            alone = f'write one, such as "{links[0]}"; several need a field of type [string]'
+            hint = f"write {declared.name}: [{listed}]" if declared.many else alone
+            raise Unfit(said, hint, item.line)
 
 
 def _links(node: Node, many: bool) -> PropertyValue:

@@ -65,6 +65,21 @@ def test_two_links_without_a_list_show_the_spelling_that_works() -> None:
     assert problem.hint == 'write who: ["[[A]]", "[[B]]"]'
 
 
+@pytest.mark.parametrize("written", ['"[[A]], [[B]]"', "\n- '[[A]] and [[B]]'"])
+def test_two_links_in_one_text_are_no_link(written: str) -> None:
+    (problem,) = problems(f"who: {written}")
+    assert "holds 2 links" in problem.message
+    assert problem.hint == 'write who: ["[[A]]", "[[B]]"]'
+    assert problem.line == (2 if written[0] == '"' else 3)
+
+
+def test_two_links_in_a_field_for_one() -> None:
+    (problem,) = problems("person: '[[A]], [[B]]'")
+    assert problem.hint == 'write one, such as "[[A]]"; several need a field of type [string]'
+    (problem,) = problems("derived_from: '[[A]], [[B]]'")
+    assert problem.hint == 'write derived_from: ["[[A]]", "[[B]]"]'
+
+
 def test_a_link_in_a_plain_string_needs_quotes() -> None:
     (problem,) = problems("ver: [[A]]")
     assert "quotes" in problem.hint
