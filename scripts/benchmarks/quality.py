@@ -118,10 +118,10 @@ def answers(
         fill(engine, labelled.documents)
         for way, how in WAYS.items():
             yield way, lambda question, how=how: by_engine(engine, question, how)
-        rows = Parts(engine, labelled)
+        rows = Parts(engine, labelled) if peers else None
     finally:
         engine.close()
-    for name in peers:
+    for name in peers if rows else ():
         (place / name).mkdir()
         peer = PEERS[name](place / name)
         yield NAMES[name], rows.answer(name, peer, embedder)
