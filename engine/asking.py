@@ -11,6 +11,8 @@ from engine.reading import Reading
 from engine.upkeep import Upkeep
 
 if TYPE_CHECKING:
+    from engine.analysis import Scored
+    from engine.expand import Reached
     from engine.filters import Filters
     from engine.model import Page
     from engine.recall.pack import Pack
@@ -107,6 +109,24 @@ class Asking:
         with self._upkeep.reading():
             asked = window(self.reading.config, limit, offset, shown)
             return next_page(self.reading, scope, set_id, asked)
+
+    def page_of(
+        self,
+        scope: Scope,
+        found: Sequence[Reached | Scored],
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        shown: bool = True,
+        warnings: Sequence[str] = (),
+    ) -> Page:
+        """What a walk through the graph gave as a page of hits, which `continue_` goes on with."""
+        from engine.paging import window
+        from engine.reached import page_of
+
+        with self._upkeep.reading():
+            asked = window(self.reading.config, limit, offset, shown)
+            return page_of(self.reading, scope, found, asked, tuple(warnings))
 
     def recall(
         self,

@@ -71,7 +71,11 @@ def first_page(
     `words`, folded, are what snippets stand around.
     """
     found = result_set(scope, ranking, words)
-    found = replace(found, degraded=degraded, warnings=warnings)
+    return kept_page(reader, replace(found, degraded=degraded, warnings=warnings), window)
+
+
+def kept_page(reader: Reader, found: ResultSet, window: Window) -> Page:
+    """Keep a set, unless it is empty, and read its window."""
     if len(found):
         found = replace(found, id=reader.results.keep(found))
     return _page(reader, found, window)

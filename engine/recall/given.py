@@ -17,13 +17,15 @@ from engine.filters import FALSE, TRUE, Filters, is_filter_key, parse_filters, s
 from engine.model import Namespace
 from engine.namespace import Scope, bind
 
-CHANNELS = ("lexical", "vector", "exact")
-LATER_CHANNELS = ("graph", "temporal")
+SEARCHED = ("lexical", "vector", "exact")  # what a search asks
+CHANNELS = (*SEARCHED, "graph")
+LATER_CHANNELS = ("temporal",)
 FUSIONS = ("score", "rrf")
 FORMATS = ("md", "json")
 
+_ANY = 10**18
 MOST_WEIGHT = 1000.0
-_MANY = ("kinds", "channels")  # keys that may be repeated
+MANY = ("kinds", "channels")  # keys that may be repeated
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
@@ -31,7 +33,8 @@ class Given:
     """Pairs sorted by key, and the problems found so far.
 
     `keys` are those that the request takes, `of` what it is called. `filters`: it takes those too,
-    and `namespaces`: `namespace.NAME`. `later` are keys that another release will take.
+    and `namespaces`: `namespace.NAME`. `later` are keys that another release will take, `many`
+    those that may be repeated.
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class Given:
         filters: bool = True,
         namespaces: bool = False,
         later: Collection[str] = (),
+        many: Collection[str] = MANY,
     ) -> None:
         self.values: dict[str, list[str]] = {}
         self.problems: list[Problem] = []
@@ -65,7 +69,7 @@ class Given:
             else:
                 self.refuse(key, f"`{shown(key)}` is no key of {of}", f"keys are {valid}")
         for key, given in self.values.items():
-            if len(given) > 1 and key not in _MANY:
+            if len(given) > 1 and key not in many:
                 self.refuse(key, f"{key} is given {len(given)} times", "give it once")
 
     def has(self, key: str) -> bool:
@@ -148,6 +152,25 @@ class Given:
         if value > most:
             self.warnings.append(f"{key} {value} was lowered to {most}")
         return min(value, most)
+
+    def clamped(self, key: str, default: int, least: int, most: int) -> int:
+        """A whole number of any size, brought into the range, which is said."""
+        value = self.integer(key, default, -_ANY, _ANY)
+        inside = min(max(value, least), most)
+        if value != inside:
+            self.warnings.append(f"{key} {value} was changed to {inside}")
+        return inside
+
+    def share(self, key: str) -> float:
+        """A number from 0 to 1; 0 without one."""
+        if key not in self.values:
+            return 0.0
+        value = _number(self.one(key))
+        if value is None or not 0.0 <= value <= 1.0:
+            said = f"{key}: `{shown(self.one(key))}` is out of range"
+            self.refuse(key, said, "a number, 0 to 1")
+            return 0.0
+        return value
 
     def boolean(self, key: str) -> bool:
         if key not in self.values:

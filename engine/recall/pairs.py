@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 
 from engine.errors import Invalid, Problem, shown
 
@@ -53,11 +54,12 @@ def parse_pairs(text: str) -> Pairs:
     return tuple(pairs)
 
 
-def parse_written(data: bytes) -> Pairs:
+def parse_written(data: bytes, keys: Collection[str] = (), plain: str = "q") -> Pairs:
     """A request written to a control file: pairs, plain text (the question) or a JSON object.
 
     It is JSON if it is in braces, and pairs if it begins with a key of a request and `=`, or if all
-    its pieces look like pairs and one of them has such a key. Anything else is a question.
+    its pieces look like pairs and one of them has such a key. Anything else is a question, or what
+    else `plain` names. `keys` are keys of this request that a recall does not have.
     """
     if len(data) > WRITTEN_BYTES:
         raise Invalid(
@@ -71,7 +73,7 @@ def parse_written(data: bytes) -> Pairs:
         return ()
     if text.startswith("{") and text.endswith("}"):
         return _from_json(text)
-    return parse_pairs(text) if _looks_like_pairs(text) else (("q", text),)
+    return parse_pairs(text) if _looks_like_pairs(text, keys) else ((plain, text),)
 
 
 def known(key: str) -> bool:
@@ -80,14 +82,13 @@ def known(key: str) -> bool:
     return bool(dot and name) and family in FAMILIES if dot else key in KEYS
 
 
-def _looks_like_pairs(text: str) -> bool:
+def _looks_like_pairs(text: str, of_request: Collection[str]) -> bool:
     pieces = [piece for piece in text.split("&") if piece]
     keys = [piece.partition("=")[0] if "=" in piece else "" for piece in pieces]
     if not keys:
         return False
-    return known(keys[0]) or (
-        all(_KEY.fullmatch(key) for key in keys) and any(known(key) for key in keys)
-    )
+    its = [known(key) or key in of_request for key in keys]
+    return its[0] or (all(_KEY.fullmatch(key) for key in keys) and any(its))
 
 
 def _decoded(text: str) -> str:
