@@ -126,6 +126,18 @@ class Edges:
         ]
         return merge(kept, fresh, key=_source) if fresh else kept
 
+    def between(self, source: int, target: int) -> tuple[EdgeRow, ...]:
+        """Edges from one engram to another, in its order. Quick where either end has many."""
+        now = self._now
+        rows = now.changed.get(source)
+        if rows is None:
+            places = now.columns.of(source)
+            fits = now.columns.target[places.start : places.stop] == target
+            return tuple(now.columns.row(places.start + at) for at in np.flatnonzero(fits).tolist())
+        if source not in now.into.get(target, ()):
+            return ()
+        return tuple(row for row in rows if row.target == target)
+
     def all(self) -> list[EdgeRow]:
         """Every edge."""
         now = self._now

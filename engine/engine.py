@@ -23,6 +23,7 @@ from engine.config import Config
 from engine.entries import Place, is_live
 from engine.errors import NotFound
 from engine.filters import Filters, equal_to
+from engine.grouping import values_of
 from engine.ids import uuid7
 from engine.model import (
     Change,
@@ -34,6 +35,7 @@ from engine.model import (
     HostPart,
     Notice,
     Problem,
+    PropertyValue,
     Rejected,
     Status,
 )
@@ -193,6 +195,12 @@ class Engine(Asking, Walking):
         found = [entry for no in numbers if (entry := state.entries.get(no)) is not None]
         seen = [each for each in found if is_live(each) and scope.covers(each.namespace)]
         return tuple(sorted(seen, key=lambda each: (each.kind, each.slug, each.id)))
+
+    def values_of(
+        self, scope: Scope, kind: str, name: str
+    ) -> tuple[tuple[Entry, PropertyValue], ...]:
+        """(engram, value) for the engrams of a kind that have a property; of a list each."""
+        return tuple(values_of(self._state, scope, kind, name))
 
     def edges(self, scope: Scope, ref: str) -> tuple[Edge, ...]:
         """Edges out of an engram, then those into it; to and from what the scope covers."""

@@ -94,13 +94,13 @@ def _of_fields(head: Head, kind: Kind, document: Document) -> Iterator[Link]:
         if declared is None or declared.link is None:
             continue
         for written in value if isinstance(value, list) else [value]:
-            target = _field_target(written) if isinstance(written, str) else None
+            target = field_target(written) if isinstance(written, str) else None
             if target is not None:
                 line = document.lines.get(name)
                 yield Link(declared.link, *target, "field", line, declared.to)
 
 
-def _field_target(written: str) -> tuple[str, str] | None:
+def field_target(written: str) -> tuple[str, str] | None:
     """`[[slug]]`, a Markdown link, a path, or bare: an id, kind/slug, a slug, an alias, a title."""
     written = written.strip()
     if brackets := _BRACKETS.fullmatch(written):

@@ -70,6 +70,17 @@ def neighbours(
     ]
 
 
+def between(state: State, source: Entry, relation: str, target: Entry) -> list[EdgeRow]:
+    """The edges of a relation from one engram to another; both are seen by whoever asks."""
+    return [
+        row
+        for start in numbers(state, source.no)
+        for end in numbers(state, target.no)
+        for row in state.edges.between(start, end)
+        if row.relation == relation and source.no != target.no
+    ]
+
+
 def seen(state: State, scope: Scope, no: int) -> Entry | None:
     """The live engram of a number, or the copy that is to succeed it; None: not for this scope."""
     entry = state.entries.get(no)

@@ -11,12 +11,14 @@ from engine.errors import NotFound, shown
 from engine.expand import NEAREST, Expanded, Expansion, expand, require
 from engine.find_links import FoundLink, find_links
 from engine.graph import Web
+from engine.grouping import linked_by
 from engine.hand_links import link, unlink
 from engine.model import NO_META, Edge, EdgeMeta, Entry
 from engine.namespace import Scope
+from engine.objects import edge
 from engine.reading import Reading
 from engine.state import State
-from engine.walk import MOST, Neighbour, neighbours
+from engine.walk import MOST, Neighbour, between, neighbours
 
 
 class Walking:
@@ -60,6 +62,17 @@ class Walking:
         """Those that one edge leads to or comes from, edges out first. NotFound."""
         entry = self._state.find(scope, ref)
         return tuple(neighbours(self._state, scope, entry.no, direction, relations, limit))
+
+    def edges_between(self, scope: Scope, a: str, relation: str, b: str) -> tuple[Edge, ...]:
+        """The edges of a relation from `a` to `b`, in the order of `a`; () for none. NotFound."""
+        source, target = self._state.find(scope, a), self._state.find(scope, b)
+        rows = between(self._state, source, relation, target)
+        return tuple(edge(row, source, target) for row in rows)
+
+    def linked_by(self, scope: Scope, kind: str, name: str) -> tuple[tuple[Entry, Entry], ...]:
+        """(engram, what its link field `name` leads to) for the engrams of a kind; dangling links
+        lead nowhere."""
+        return tuple(linked_by(self._state, scope, kind, name))
 
     def expand_recipe(self, scope: Scope, refs: Sequence[str], name: str) -> Expanded:
         """Expand as a recipe of kinds.yaml, or one that the host registered, says. NotFound."""
