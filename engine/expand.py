@@ -22,7 +22,7 @@ from engine.walk import DIRECTIONS, MOST, arcs
 
 MOST_HOPS = 4
 SIBLINGS = 5  # parts on each side of a part
-_MOST = 1_000  # engrams reached; a result set holds no more
+MOST_REACHED = 1_000  # engrams reached; a result set holds no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def _walk(
             for arc in found[:MOST]:
                 if arc.other.no in met:
                     continue
-                if len(reached) == _MOST:
+                if len(reached) == MOST_REACHED:
                     return reached, True
                 met.add(arc.other.no)
                 own = 1.0 if arc.row.confidence is None else arc.row.confidence

@@ -27,7 +27,7 @@ class FoundLink:
     edge: Edge
     source: Entry
     target: Entry
-    score: int  # distinct words of the question that stand in its note; 0 without a question
+    score: int = 0  # distinct words of the question that stand in its note; 0 without a question
 
 
 def find_links(

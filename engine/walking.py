@@ -15,10 +15,10 @@ from engine.grouping import linked_by
 from engine.hand_links import link, unlink
 from engine.model import NO_META, Edge, EdgeMeta, Entry
 from engine.namespace import Scope
-from engine.objects import edge
+from engine.objects import edge, edge_of
 from engine.reading import Reading
 from engine.state import State
-from engine.walk import MOST, Neighbour, between, neighbours
+from engine.walk import MOST, Neighbour, arcs, between, neighbours
 
 
 class Walking:
@@ -62,6 +62,24 @@ class Walking:
         """Those that one edge leads to or comes from, edges out first. NotFound."""
         entry = self._state.find(scope, ref)
         return tuple(neighbours(self._state, scope, entry.no, direction, relations, limit))
+
+    def links_of(
+        self,
+        scope: Scope,
+        ref: str,
+        *,
+        direction: str = "both",
+        relations: Sequence[str] = (),
+        limit: int | None = MOST,
+    ) -> tuple[FoundLink, ...]:
+        """The edges of an engram with both ends, those out of it first. NotFound."""
+        entry = self._state.find(scope, ref)
+        return tuple(
+            FoundLink(edge_of(arc, entry), entry, arc.other)
+            if arc.outward
+            else FoundLink(edge_of(arc, entry), arc.other, entry)
+            for arc in arcs(self._state, scope, entry.no, direction, relations, limit)
+        )
 
     def edges_between(self, scope: Scope, a: str, relation: str, b: str) -> tuple[Edge, ...]:
         """The edges of a relation from `a` to `b`, in the order of `a`; () for none. NotFound."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from engine.model import NOWHERE
 from engine.recall.answer import ECHO_BYTES, echo, joined
@@ -22,7 +22,18 @@ if TYPE_CHECKING:
 PathOf = Callable[["Entry"], str | None]
 # (result set or "", offset, limit) -> the request for the next page, as its reader would type it.
 Next = Callable[[str, int, int], str]
+NameOf = Callable[[str], str]  # the id of an engram or part -> what an answer calls it
 _TOKENS = "o200k"
+
+
+class Windowed(Protocol):
+    """A request for a page."""
+
+    @property
+    def limit(self) -> int: ...
+
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
 
 
 def run(
@@ -57,11 +68,17 @@ def run(
     )  # fmt: skip
 
 
-def render(request: SearchRequest, page: Page, path_of: PathOf, next_request: Next) -> bytes:
+def render(
+    request: SearchRequest,
+    page: Page,
+    path_of: PathOf,
+    next_request: Next,
+    name_of: NameOf = str,
+) -> bytes:
     """The page in the format that the request asks for."""
     if request.format == "json":
         return as_json(page_values(request, page, path_of))
-    return page_text(request, page, path_of, next_request)
+    return page_text(request, page, path_of, next_request, name_of)
 
 
 def page_values(request: SearchRequest, page: Page, path_of: PathOf) -> dict[str, object]:
@@ -69,7 +86,6 @@ def page_values(request: SearchRequest, page: Page, path_of: PathOf) -> dict[str
 
     `controls` are what was applied: the keys that the search takes, and the filters.
     """
-    count = counter(_TOKENS)
     applied = {
         "q": echo(request.question, ECHO_BYTES),
         "kinds": list(request.kinds),
@@ -81,7 +97,7 @@ def page_values(request: SearchRequest, page: Page, path_of: PathOf) -> dict[str
         "format": request.format,
     }
     return {
-        "items": [_item(hit, path_of, count) for hit in page.hits],
+        "items": items(page, path_of),
         "total": page.total,
         "offset": page.offset,
         "set": page.set_id,
@@ -95,7 +111,13 @@ def page_values(request: SearchRequest, page: Page, path_of: PathOf) -> dict[str
     }
 
 
-def page_text(request: SearchRequest, page: Page, path_of: PathOf, next_request: Next) -> bytes:
+def page_text(
+    request: Windowed,
+    page: Page,
+    path_of: PathOf,
+    next_request: Next,
+    name_of: NameOf = str,
+) -> bytes:
     """The page as Markdown. Stored text stands behind `> `, so that it cannot pose as ours.
 
     Places count in the ranking, so a hit that is gone since leaves a gap in them.
@@ -112,9 +134,9 @@ def page_text(request: SearchRequest, page: Page, path_of: PathOf, next_request:
     for hit in page.hits:
         entry = hit.entry
         place = path_of(entry) or entry.id
-        found_by = ", ".join(f"{name} {rank}" for name, rank in hit.channels.items())
+        why = "; ".join([f"{hit.score:.3f}", *_found_by(hit, name_of)])
         lines += ["", f"## {one_line(place)}", ""]
-        lines.append(f"{one_line(entry.title)}  ({hit.score:.3f}; {found_by})")
+        lines.append(f"{one_line(entry.title)}  ({one_line(why)})")
         for passage in hit.evidence:
             lines += ["", f"{_span(passage)}:"]
             lines += [f"> {one_line(line)}".rstrip() for line in passage.text.splitlines()]
@@ -125,6 +147,22 @@ def page_text(request: SearchRequest, page: Page, path_of: PathOf, next_request:
             more = f"narrow the question; only its first {MOST_OFFSET} hits are given in pages"
         lines += ["", f"More: {more}"]
     return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
+
+
+def items(page: Page, path_of: PathOf) -> list[dict[str, object]]:
+    """The hits of a page as JSON holds them."""
+    count = counter(_TOKENS)
+    return [_item(hit, path_of, count) for hit in page.hits]
+
+
+def _found_by(hit: Hit, name_of: NameOf) -> list[str]:
+    """The ranks in the channels, or the step by which an expansion came to it."""
+    step = hit.relation
+    if step is not None:
+        way = "from" if step.outward else "of"
+        return [f"{step.label} {way} {name_of(step.source)}, hop {step.hop}"]
+    ranks = ", ".join(f"{name} {rank}" for name, rank in hit.channels.items())
+    return [ranks] if ranks else []
 
 
 def _item(hit: Hit, path_of: PathOf, count: Callable[[str], int]) -> dict[str, object]:
