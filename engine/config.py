@@ -25,6 +25,7 @@ class Config:
     trigram_weight: float = 1.05
     rrf_k: int = 60
     neighbour_share: float = 0.2  # of its score that a part lends the ones beside it (adr/0013)
+    graph_weight: float = 0.2  # of what a hit's edges lead to; more buries good hits (adr/0016)
     exact_title_bonus: float = 0.15  # a title of two or more words that the question contains
 
     # Recency: floor + (1 - floor) * exp(-decay * days since `updated`)
@@ -51,11 +52,14 @@ class Config:
     recall_max_characters: int = 200_000
     recall_limit: int = 200
     recall_k: int = 24
+    recall_seeds: int = 8  # hits that the graph channel starts from
     whole_engram_tokens: int = 400  # detail=auto: an engram up to this is given whole
     passages_tokens: int = 600  # else its best passages up to this
     passages: int = 3
     question_bytes: int = 8192
     written_question_bytes: int = 65_536  # … in the write-then-read form, which has no name to fit
+    # A graph that cannot be walked: an error, instead of an answer without it that says so
+    fail_on_graph_error: bool = False
     recall_seconds: float = 1.0  # a lookup answers degraded rather than hold its directory up
     # Cosine that a hit needs which shares no word with the question (docs/adr/0008). With MiniLM
     # gibberish reaches 0.11 to 0.27 by chance, paraphrases begin at 0.28. 0: no floor.

@@ -10,6 +10,7 @@
     ├── SchemaTooNew    the store was written by a newer engramfs
     ├── StoreFull       the disk is full; nothing was written
     ├── EmbedderFailed  the model could not be loaded or run
+    ├── GraphFailed     the edges could not be walked
     └── StrictRecallFailed  a channel did not run, and the request was strict
 
 The text of an error is one sentence; `hint` is the sentence that says what to do about it.
@@ -95,6 +96,10 @@ class StoreFull(EngineError):
 
 class EmbedderFailed(EngineError):
     """The embedding model could not be loaded or run."""
+
+
+class GraphFailed(EngineError):
+    """The edges could not be walked."""
 
 
 class StrictRecallFailed(EngineError):

@@ -1,8 +1,9 @@
 """From what the channels found to ranked engrams: fusion, multipliers, order, best parts.
 
 F = fused score of the best part and what its neighbours lend it (engine.fusion) + 0.15 where the
-question contains the title; times recency and favourite, which are bounded and never bring in what
-no channel returned. What the question names stands first. Ties: score, then the newer, then the id.
+question contains the title + 0.2 of what edges of other hits give (engine.graph_channel); times
+recency and favourite, which are bounded and never bring in what no channel returned. What the
+question names stands first. Ties: score, then the newer, then the id.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from engine.fusion import (
     rrf_fusion,
     score_fusion,
 )
+from engine.graph_channel import GraphChannel, Reached
 from engine.model import Entry
 
 
@@ -61,6 +63,7 @@ class Ranking:
     channels: Mapping[str, Longs] = field(default_factory=dict)  # ranks from 1; 0: not in it
     factors: Mapping[str, Floats] = field(default_factory=dict)
     evidence_of: Callable[[Longs], Evidence] = no_evidence
+    reached: Mapping[int, Reached] = field(default_factory=dict)  # by edges, by number
 
     def taken(self, rows: Longs) -> Ranking:
         """The engrams in these rows, in this order."""
@@ -122,6 +125,7 @@ class Rules:
             "vector": self.config.vector_weight,
             "exact": 1.0,
             "trigram": self.config.trigram_weight,
+            "graph": self.config.graph_weight,
         }
         return {name: weight * self.weights.get(name, 1.0) for name, weight in own.items()}
 
@@ -133,8 +137,13 @@ def rank(
     favourites: Iterable[int],
     rules: Rules,
     limit: int,
+    graph: GraphChannel | None = None,
 ) -> Ranking:
-    """The best `limit` engrams among the `allowed` (scope and filters), a mask over engrams."""
+    """The best `limit` engrams among the `allowed` (scope and filters), a mask over engrams.
+
+    `graph` goes on from the hits before any filter, so that filters change no score; GraphFailed
+    when it cannot.
+    """
     engrams = found.engrams
     allowed = fitted(allowed, engrams)
     weights = rules.channel_weights()
@@ -148,7 +157,7 @@ def rank(
     # Without the lexical channel the vector channel gives its whole ranking.
     floor = rules.config.vector_floor if found.lexical is not None else 0.0
     close = _close(cosine, allowed, floor, rules.k)
-    candidates = _numbers(((lexical > 0.0) | close | (exact > 0.0) | (trigram > 0.0)) & allowed)
+    others = (lexical > 0.0) | (exact > 0.0) | (trigram > 0.0)
     by_channel = {
         name: values
         for name, values in (
@@ -160,16 +169,29 @@ def rank(
         if name in found.ran
     }
     contained, named = exact == CONTAINED, exact >= NAMED
+    share = rules.config.neighbour_share
+    bonus = rules.config.exact_title_bonus * weights["exact"]
+    own = np.zeros(engrams, dtype=np.float64)
+    if rules.fusion == "score" or graph is not None:
+        own = best_by_engram(lent(base, found.owners, share), found.owners, engrams)
+        own[contained] += bonus
+    reached: Mapping[int, Reached] = {}
+    linked = np.zeros(engrams, dtype=np.float64)
+    if graph is not None:
+        hits = others | ((cosine >= floor) & (cosine > 0.0))
+        reached = graph.reach(np.where(named, 1.0, own), hits)
+        for no, how in reached.items():
+            if no < engrams:  # one that is younger than this search
+                linked[no] = how.score
+        by_channel["graph"] = linked
+    candidates = _numbers((others | close | (linked > 0.0)) & allowed)
     if rules.fusion == "rrf":
         everywhere = {name: ranks(values) for name, values in by_channel.items()}
         fused = rrf_fusion(everywhere, weights, rules.config.rrf_k, engrams)
         highest = sum(weights.values()) / rules.config.rrf_k
     else:
-        share = rules.config.neighbour_share
-        fused = best_by_engram(lent(base, found.owners, share), found.owners, engrams)
-        bonus = rules.config.exact_title_bonus * weights["exact"]
-        fused[contained] += bonus
-        highest = 1.0 + share + bonus
+        fused = own + weights["graph"] * linked
+        highest = 1.0 + share + bonus + weights["graph"]
     # Twice the highest of the others, so that no multiplier brings one of them before it.
     fused[named] += 2.0 * highest
     fused[exact == TITLED] += 3.0 * highest
@@ -194,6 +216,7 @@ def rank(
         {name: ranks(values, ordered) for name, values in by_channel.items()},
         {"fused": fused[ordered], "recency": age[ordered], "favourite": liked[ordered]},
         lambda numbers: _evidence(found, base, numbers, rules.evidence),
+        reached,
     )
 
 

@@ -26,6 +26,7 @@ from engine.ports import Reranker
 from engine.properties import PropertyIndex
 from engine.result_sets import ResultSets
 from engine.vocabulary import Vocabulary
+from engine.walk import Neighbour
 
 
 class PlacedPart(Protocol):
@@ -142,6 +143,10 @@ class Reader(Protocol):
 
     def find_part(self, scope: Scope, id: str) -> tuple[Entry, int] | None:
         """The live engram in scope that has the part with this id, and the part's position."""
+        ...
+
+    def neighbours(self, scope: Scope, no: int, direction: str) -> Sequence[Neighbour]:
+        """Where the edges of an engram lead in a scope (`engine.walk`), by its number."""
         ...
 
     def now_ns(self) -> int:

@@ -25,6 +25,7 @@ from engine.state import State
 from engine.store import refusals, versions
 from engine.store.extensions import Cursor
 from engine.vocabulary import Vocabulary
+from engine.walk import Neighbour, neighbours
 
 _MISS_CHARACTERS = 200  # of a question that is kept; `.status` lists them
 
@@ -118,6 +119,10 @@ class Reading:
     def find_part(self, scope: Scope, id: str) -> tuple[Entry, int] | None:
         """The live engram in scope that has the part with this id, and the part's position."""
         return find_part(self._state, scope, id)
+
+    def neighbours(self, scope: Scope, no: int, direction: str) -> Sequence[Neighbour]:
+        """Where the edges of an engram lead in a scope."""
+        return neighbours(self._state, scope, no, direction)
 
     def now_ns(self) -> int:
         """The clock."""

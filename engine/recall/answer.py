@@ -11,7 +11,7 @@ from engine.config import Config
 from engine.model import Degraded
 from engine.recall.given import CHANNELS
 from engine.recall.items import Item
-from engine.recall.request import RecallRequest
+from engine.recall.request import GRAPH_FLOOR, RecallRequest, depth_of
 from engine.visible import visible
 
 ECHO_BYTES = 256  # of the question and of a filter's values in the controls
@@ -20,7 +20,8 @@ SETTLING_ROUNDS = 6
 PLACEHOLDER_TOKEN = "m000m000"
 
 _COMPARED = (
-    "budget", "counter", "max_characters", "limit", "k", "channels", "detail", "fusion",
+    "budget", "counter", "max_characters", "limit", "depth", "k", "hops", "seeds",
+    "channels", "detail", "fusion",
 )  # fmt: skip
 
 
@@ -127,7 +128,12 @@ def controls_of(request: RecallRequest) -> dict[str, object]:
         "counter": request.counter,
         "max_characters": request.max_characters,
         "limit": request.limit,
+        "depth": request.depth,
         "k": request.k,
+        "hops": request.hops,
+        "reverse": request.reverse,
+        "seeds": request.seeds,
+        GRAPH_FLOOR: request.least_graph,
         "channels": list(request.channels),
         "weights": {name: weights.get(name, 1.0) for name in CHANNELS},
         "detail": request.detail,
@@ -141,11 +147,14 @@ def controls_of(request: RecallRequest) -> dict[str, object]:
 
 def changed_controls(request: RecallRequest, config: Config) -> str:
     """What differs from its default, but for the question, in the syntax of a request."""
+    k, hops = depth_of(request.depth, config)
     default = RecallRequest(
         budget=config.recall_budget,
         max_characters=config.recall_max_characters,
         limit=config.recall_limit,
-        k=config.recall_k,
+        k=k,
+        hops=hops,
+        seeds=config.recall_seeds,
     )
     held = {key: (getattr(request, key), getattr(default, key)) for key in _COMPARED}
     pairs = [("kinds", ",".join(request.kinds))] if request.kinds else []
@@ -158,7 +167,9 @@ def changed_controls(request: RecallRequest, config: Config) -> str:
     ]
     if request.weights:
         pairs.append(("weights", ",".join(f"{name}:{w:g}" for name, w in request.weights)))
-    pairs += [(key, "on") for key in ("fresh", "strict") if getattr(request, key)]
+    if request.least_graph:
+        pairs.append((GRAPH_FLOOR, f"{request.least_graph:g}"))
+    pairs += [(key, "on") for key in ("reverse", "fresh", "strict") if getattr(request, key)]
     return "&".join(f"{_encoded(key)}={_encoded(value)}" for key, value in pairs)
 
 

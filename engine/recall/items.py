@@ -37,6 +37,7 @@ class Item:
     passages: tuple[Passage, ...] = ()
     tokens: int = 0
     relation: Relation | None = None  # None: a search found it
+    via: str = ""  # what the engram before it is called, if there is a relation
     spare: tuple[Passage, ...] = field(default=(), repr=False)  # what it can be reduced to
 
     @property

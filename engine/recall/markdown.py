@@ -36,6 +36,8 @@ class MarkdownForm:
         lines = [f"## {_flat(item.name)}"]
         if item.status != "live":
             lines.append(f"status: {item.status}")
+        if item.via and set(item.channels) <= {"graph"}:  # its own words do not say why
+            lines.append(_reached(item))
         quoted = list(_about(item))
         if item.body is not None and item.body.strip():
             quoted += [*([""] if quoted else []), *_lines(item.body)]
@@ -90,6 +92,15 @@ def trace_text(trace: Mapping[str, object]) -> str:
     """The trace behind an answer, quoted like all that may hold stored text."""
     shown = json_text(trace, indent=1)
     return "\n# trace\n" + "".join(f"{_quoted(line)}\n" for line in shown.split("\n"))
+
+
+def _reached(item: Item) -> str:
+    """The edge that led to it, on one line."""
+    relation = item.relation
+    if relation is None:
+        return ""
+    ends = f"{'from' if relation.outward else 'to'} {_flat(item.via)}"
+    return f"relation: {one_line(relation.label)} {ends}"
 
 
 def _about(item: Item) -> Iterator[str]:

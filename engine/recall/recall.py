@@ -15,12 +15,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from engine.channels import Retrieved, retrieve
 from engine.columns import Columns
-from engine.errors import NotFound, StrictRecallFailed
+from engine.errors import GraphFailed, NotFound, StrictRecallFailed
+from engine.graph_channel import GraphChannel, Spread
 from engine.masks import Masks, favourites, masks
-from engine.model import Degraded, Entry
+from engine.model import Degraded, Entry, Relation
 from engine.namespace import Scope, bind
 from engine.neighbours import wanted
 from engine.passages import shift
@@ -78,7 +80,7 @@ def recall(
     columns = reader.columns.now()
     mask = masks(columns, reader.properties, scope, request.filters)
     timings.lap("filters")
-    found, ranking = _ranking(asked, columns, mask)
+    found, ranking = _ranking(asked, scope, columns, mask)
     failed: tuple[Degraded, ...] = ()
     if not request.browse:
         ranking, failed = reranked(reader, scope, request.question, ranking, seconds)
@@ -106,7 +108,9 @@ def recall(
     return packed
 
 
-def _ranking(asked: _Asked, columns: Columns, mask: Masks) -> tuple[Retrieved | None, Ranking]:
+def _ranking(
+    asked: _Asked, scope: Scope, columns: Columns, mask: Masks
+) -> tuple[Retrieved | None, Ranking]:
     reader, request = asked.reader, asked.request
     if request.browse:
         return None, browse(columns, mask.allowed, request.limit)
@@ -125,7 +129,23 @@ def _ranking(asked: _Asked, columns: Columns, mask: Masks) -> tuple[Retrieved | 
         reader.config.passages,
     )
     liked = favourites(reader.properties)
-    return found, rank(columns, found, mask.allowed, liked, rules, most)
+    graph = _graph_channel(asked, scope)
+    try:
+        return found, rank(columns, found, mask.allowed, liked, rules, most, graph)
+    except GraphFailed as error:
+        if reader.config.fail_on_graph_error:
+            raise
+        said = Degraded("graph", error.message)
+        found = replace(found, degraded=(*found.degraded, said), failed=(*found.failed, said))
+        return found, rank(columns, found, mask.allowed, liked, rules, most)
+
+
+def _graph_channel(asked: _Asked, scope: Scope) -> GraphChannel | None:
+    request = asked.request
+    if "graph" not in request.channels:
+        return None
+    how = Spread(request.hops, request.reverse, request.seeds, request.least_graph)
+    return GraphChannel(partial(asked.reader.neighbours, scope), how)
 
 
 def _items(asked: _Asked, ranking: Ranking) -> Iterator[Item | None]:
@@ -142,10 +162,21 @@ def _items(asked: _Asked, ranking: Ranking) -> Iterator[Item | None]:
                 yield None
                 continue
             moved = shift(one.entry, row.source or b"", shown=asked.shown)
-            yield make_item(
+            item = make_item(
                 one, row, evidence.get(one.entry.no, ()), asked.path_of(one.entry),
                 request.detail, moved, reader.config, asked.count,
             )  # fmt: skip
+            yield _led(asked, ranking, item)
+
+
+def _led(asked: _Asked, ranking: Ranking, item: Item) -> Item:
+    """With the edge that led to it, where the graph channel has it."""
+    reached = ranking.reached.get(item.entry.no)
+    before = asked.reader.entries.get(reached.source) if reached is not None else None
+    if reached is None or before is None:  # erased meanwhile
+        return item
+    relation = Relation(reached.relation, reached.outward, before.id, reached.hop)
+    return replace(item, relation=relation, via=asked.path_of(before) or before.id)
 
 
 def _facts(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engine.catalogue import Catalogue
 from engine.config import Config
@@ -23,10 +23,15 @@ from engine.tokens import COUNTERS
 DETAILS = ("auto", "full", "parts", "summary")
 
 MOST_K = 1000
+MOST_HOPS = 2
+MOST_SEEDS = 32
+GRAPH_FLOOR = "min_score.graph"
+DEPTHS = {"low": (12, 1), "mid": (24, 1), "high": (100, 2)}  # k and hops
 
 _RECALL_KEYS = frozenset((
     "q", "kinds", "budget", "counter", "max_characters", "limit", "k", "channels", "weights",
-    "detail", "fusion", "fresh", "trace", "strict", "format", "set",
+    "detail", "fusion", "fresh", "trace", "strict", "format", "set", "depth", "hops", "reverse",
+    "seeds", GRAPH_FLOOR,
 ))  # fmt: skip
 _LATER_KEYS = (KEYS | {"min_score"}) - _RECALL_KEYS - CORE_KEYS - {"offset"}
 _TOKEN = re.compile(r"[a-z0-9]{8}")
@@ -37,7 +42,9 @@ class RecallRequest:
     """A request after defaults and clamping.
 
     `budget` in tokens of `counter`, `max_characters` in code points, `limit` items, `k` engrams
-    that the vector channel alone may bring in. `written` are the filters as given. With `token`
+    that the vector channel alone may bring in; `depth` is where k and `hops` come from if they are
+    not given. `hops`, `reverse`, `seeds` and `least_graph` (`min_score.graph`) are those of
+    `engine.graph_channel.Spread`. `written` are the filters as given. With `token`
     (the key `set`) nothing else counts: the answer of that token is wanted again.
     """
 
@@ -50,7 +57,12 @@ class RecallRequest:
     counter: str = "o200k"
     max_characters: int = 200_000
     limit: int = 200
+    depth: str = "mid"
     k: int = 24
+    hops: int = 1
+    reverse: bool = False
+    seeds: int = 8
+    least_graph: float = 0.0
     channels: tuple[str, ...] = CHANNELS
     weights: tuple[tuple[str, float], ...] = ()
     detail: str = "auto"
@@ -91,6 +103,8 @@ def parse_request(
         given.refuse("q", "the question is empty", "ask q=…, or browse with kinds=…")
     format = given.choice("format", FORMATS, "md")
     least = config.recall_budget_min_json if format == "json" else config.recall_budget_min
+    depth = given.choice("depth", tuple(DEPTHS), "mid")
+    k, hops = depth_of(depth, config)
     budget = given.integer("budget", config.recall_budget, least, config.recall_budget_max)
     request = RecallRequest(
         question=question,
@@ -104,7 +118,12 @@ def parse_request(
             "max_characters", config.recall_max_characters, 1, config.recall_max_characters
         ),
         limit=given.integer("limit", config.recall_limit, 1, config.recall_limit, clamp=True),
-        k=given.integer("k", config.recall_k, 1, MOST_K),
+        depth=depth,
+        k=given.integer("k", k, 1, MOST_K),
+        hops=given.clamped("hops", hops, 1, MOST_HOPS),
+        reverse=given.boolean("reverse"),
+        seeds=given.integer("seeds", config.recall_seeds, 1, MOST_SEEDS),
+        least_graph=given.share(GRAPH_FLOOR),
         channels=given.channels(),
         weights=given.weights(),
         detail=given.choice("detail", DETAILS, "auto"),
@@ -116,7 +135,16 @@ def parse_request(
         warnings=tuple(given.warnings),
     )
     given.finish()
+    if request.channels == ("graph",):
+        said = "graph goes on from what other channels find: alone it finds nothing"
+        return replace(request, warnings=(*request.warnings, said))
     return request
+
+
+def depth_of(depth: str, config: Config) -> tuple[int, int]:
+    """(k, hops) of a depth; the config says what k is without one."""
+    k, hops = DEPTHS[depth]
+    return (config.recall_k if depth == "mid" else k), hops
 
 
 def _again(given: Given) -> RecallRequest:

@@ -14,7 +14,7 @@ from engine.catalogue import Catalogue
 from engine.config import Config
 from engine.errors import shown
 from engine.filters import Filters
-from engine.recall.given import CHANNELS, FORMATS, FUSIONS, Given
+from engine.recall.given import FORMATS, FUSIONS, SEARCHED, Given
 
 MOST_OFFSET = 1000  # a result set holds so many
 _SET = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -30,7 +30,7 @@ class Search:
 
     name: str
     keys: tuple[str, ...]
-    channels: tuple[str, ...] = CHANNELS
+    channels: tuple[str, ...] = SEARCHED
     raw: bool = False
     operators: bool = True
 

@@ -89,8 +89,13 @@ def _channels(
         for channel, values in (("lexical", found.lexical), ("vector", found.cosine))
         if values is not None
     }
+    if "graph" in ranking.channels:
+        scores["graph"] = np.zeros(found.engrams)
+        for no, reached in ranking.reached.items():
+            if no < found.engrams:
+                scores["graph"][no] = reached.score
     shown: dict[str, object] = {}
-    for channel in found.ran:
+    for channel in ranking.channels:
         ranked = [
             (one.channels[channel], name(one.entry), one.entry.no)
             for one in ranking.ranked

@@ -30,6 +30,7 @@ from engine.result_sets import ResultSets
 from engine.store.versions import StoredPart
 from engine.tokens import counter
 from engine.vocabulary import Vocabulary
+from engine.walk import Neighbour
 
 NOW_NS = 2_000 * DAY_NS
 DIMENSION = 64
@@ -95,6 +96,8 @@ class Library:
         self.engram_vectors = EngramVectors()
         self.reranker: Reranker | None = None
         self.now = NOW_NS
+        self.edges: list[tuple[int, str, int, float | None]] = []
+        self.walked: list[int] = []  # from whom
         self.misses: list[str] = []
         self.waited: list[float] = []
         self._documents = 0
@@ -161,6 +164,15 @@ class Library:
         self.names.remove(entry.no)
         self.entries.swap([replace(entry, deleted_ns=NOW_NS)])
 
+    def link(self, a: str, relation: str, b: str, confidence: float | None = None) -> None:
+        """An edge between two `kind/slug`."""
+        self.edges.append((self._no(a), relation, self._no(b), confidence))
+
+    def _no(self, path: str) -> int:
+        kind, _, slug = path.partition("/")
+        [entry] = [one for one in self.entries.live() if (one.kind, one.slug) == (kind, slug)]
+        return entry.no
+
     # -- engine.reader.Reader ----------------------------------------------
     def languages(self) -> Sequence[str]:
         return ("en",)
@@ -178,6 +190,19 @@ class Library:
                 if part.id == id and scope.covers(entry.namespace):
                     return entry, position
         return None
+
+    def neighbours(self, scope: Scope, no: int, direction: str) -> Sequence[Neighbour]:
+        self.walked.append(no)
+        found = []
+        for source, relation, target, confidence in self.edges:
+            for outward, near, far in ((True, source, target), (False, target, source)):
+                other = self.entries.get(far)
+                assert other is not None
+                wanted = direction in ("both", "out" if outward else "in")
+                seen = other.deleted_ns is None and scope.covers(other.namespace)
+                if near == no and wanted and seen:
+                    found.append(Neighbour(other, relation, outward, confidence))
+        return found
 
     def now_ns(self) -> int:
         return self.now

@@ -53,7 +53,7 @@ def test_json_says_the_same(library: Library) -> None:
     assert answer["tokens"] == packed.tokens == O200K(packed.rendered)
     assert answer["items"][0]["channels"] == {"lexical": 1, "vector": 1}
     assert answer["controls"]["q"] == "pump overheats"
-    assert answer["controls"]["channels"] == ["lexical", "vector", "exact"]
+    assert answer["controls"]["channels"] == ["lexical", "vector", "exact", "graph"]
     assert answer["items"][0]["body"] == "# Pump\n\nThe pump overheats in summer.\n"
 
 
@@ -274,7 +274,7 @@ def test_a_trace_stands_behind_the_answer_and_is_not_counted(library: Library) -
     answer = json.loads(traced.rendered)
     trace = answer["trace"]
     assert len(answer["items"]) == len(json.loads(plain.rendered)["items"])
-    assert trace["channels"].keys() == {"lexical", "vector", "exact"}
+    assert trace["channels"].keys() == {"lexical", "vector", "exact", "graph"}
     assert trace["channels"]["lexical"][0]["rank"] == 1
     assert trace["ranked"][0]["multipliers"]["recency"] == 1.0
     assert trace["dropped_counts"]["limit"] == 1

@@ -39,7 +39,9 @@ def test_defaults() -> None:
     assert request.question == "pumps"
     assert (request.budget, request.counter, request.limit, request.k) == (4096, "o200k", 200, 24)
     assert request.max_characters == 200_000
-    assert request.channels == ("lexical", "vector", "exact")
+    assert request.channels == ("lexical", "vector", "exact", "graph")
+    assert (request.depth, request.hops, request.reverse, request.seeds) == ("mid", 1, False, 8)
+    assert request.least_graph == 0.0
     assert (request.detail, request.fusion, request.format) == ("auto", "score", "md")
     assert not (request.fresh or request.trace or request.strict or request.browse)
 
@@ -50,6 +52,8 @@ def test_defaults() -> None:
         "budget=64", "budget=32768", "budget=512&format=json", "max_characters=1", "limit=1",
         "max_characters=200000", "k=1", "channels=exact,lexical", "detail=summary", "fusion=rrf",
         "counter=bytes4", "trace=on", "strict=1", "fresh=true", "trace=off", "weights=vector:2",
+        "channels=graph,lexical", "weights=graph:2", "depth=high", "hops=2", "reverse=on",
+        "seeds=32", "min_score.graph=0.5",
         "prop.stage=open,won", "prop.due_after=2026-01-01", "kind=deal", "title=Acme",
         "created_after=2026-01-01&updated_before=2026-02-01", "scope_ids=deal/acme",
     ],
@@ -76,7 +80,15 @@ def test_what_is_accepted(text: str) -> None:
         ("counter=gpt", "counter", "o200k, cl100k, bytes4, model"),
         ("channels=", "channels", "lexical, vector, exact"),
         ("channels=lexical,psychic", "channels", "psychic"),
-        ("channels=graph", "channels", "not in this release"),
+        ("channels=temporal", "channels", "not in this release"),
+        ("depth=deep", "depth", "low, mid, high"),
+        ("hops=far", "hops", "whole number"),
+        ("seeds=0", "seeds", "1 to 32"),
+        ("seeds=33", "seeds", "1 to 32"),
+        ("reverse=maybe", "reverse", "on, off"),
+        ("min_score.graph=1.1", "min_score.graph", "0 to 1"),
+        ("min_score.graph=nan", "min_score.graph", "0 to 1"),
+        ("min_score.psychic=0.5", "min_score.psychic", "not in this release"),
         ("weights=temporal:1", "weights", "not in this release"),
         ("weights=lexical", "weights", "lexical:2"),
         ("weights=lexical:nan", "weights", "number"),
@@ -102,8 +114,8 @@ def test_what_is_refused_and_how(text: str, key: str, said: str) -> None:
 @pytest.mark.parametrize(
     "key",
     [
-        "tags=a", "tags_match=any", "source_roles=user", "surfaces=facts", "themes=on", "depth=low",
-        "hops=1", "reverse=on", "seeds=8", "altitude=auto", "sources=on", "max_source_tokens=5",
+        "tags=a", "tags_match=any", "source_roles=user", "surfaces=facts", "themes=on",
+        "altitude=auto", "sources=on", "max_source_tokens=5",
         "chunks=on", "max_chunk_tokens=5", "min_score=0.5", "min_score.lexical=0.5", "now=2026",
         "as_of=2026-01-01",
     ],
@@ -136,6 +148,21 @@ def test_limits_are_clamped_with_a_warning() -> None:
     request = ask("q=x&limit=500")
     assert request.limit == 200
     assert "lowered to 200" in request.warnings[0]
+
+
+def test_depth_says_k_and_hops_unless_they_are_given() -> None:
+    found = [ask(f"q=x&depth={depth}") for depth in ("low", "mid", "high")]
+    assert [(request.k, request.hops) for request in found] == [(12, 1), (24, 1), (100, 2)]
+    given = ask("q=x&depth=high&k=7&hops=1")
+    assert (given.k, given.hops) == (7, 1)
+
+
+def test_hops_are_clamped_with_a_warning() -> None:
+    for written, hops in (("999", 2), ("-7", 1), ("0", 1)):
+        request = ask(f"q=x&hops={written}")
+        assert request.hops == hops
+        assert request.warnings == (f"hops {written} was changed to {hops}",)
+    assert ask("q=x&hops=2").warnings == ()
 
 
 def test_weights_that_are_not_positive_mean_one() -> None:
