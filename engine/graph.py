@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     import igraph
 
 Numbers = NDArray[np.int32]
+
+_random_lock = threading.Lock()
+_FORCES_UP_TO = 1_000  # vertices: each pushes each other, so ten times as many take a hundred times
+_GAP = 1.1  # between what is linked and those without an edge, as a share of the radius
 
 
 class Topology:
@@ -91,16 +98,22 @@ class Web:
     def communities(self) -> list[list[int]]:
         """Engram numbers that belong together by modularity (Leiden's algorithm, with the same
         random numbers each time); the largest first, then by their first number."""
-        import igraph
-
-        igraph.set_random_number_generator(random.Random(0))
-        try:
-            plain = self._graph.as_undirected(mode="collapse")
+        plain = self._graph.as_undirected(mode="collapse")
+        with _same_random():
             found = plain.community_leiden(objective_function="modularity", n_iterations=-1)
-        finally:
-            igraph.set_random_number_generator(random)
         groups = [[int(self.numbers[at]) for at in group] for group in found]
         return sorted(groups, key=lambda group: (-len(group), group[0]))
+
+    def near(self, no: int, hops: int) -> list[list[int]]:
+        """Engram numbers by their hops from `no`, itself first; edges are walked both ways."""
+        at = self._vertex(no)
+        if at is None:
+            return []
+        order, starts, _ = self._graph.bfs(at, mode="all")
+        return [
+            [int(self.numbers[each]) for each in order[start:end]]
+            for start, end in pairwise(starts[: hops + 2])
+        ]
 
     def degree(self, direction: str) -> NDArray[np.int64]:
         """int64[vertices]: how many edges lead out, in, or both."""
@@ -113,3 +126,50 @@ def _graph(source: Numbers, target: Numbers) -> igraph.Graph:
 
     ends = np.ascontiguousarray(np.stack([source, target], axis=1), np.int64)
     return igraph.Graph(n=int(ends.max()) + 1, edges=ends, directed=True)
+
+
+def layout(count: int, ends: NDArray[np.int64]) -> NDArray[np.float64]:
+    """float64[count, 2]: a place in the plane for each vertex, the same each time; `ends` is
+    int64[edges, 2]. What is linked lies together, within a circle of radius 1 for most of it, and
+    those without an edge in rings around that.
+
+    Up to a thousand by the forces of Fruchterman and Reingold (1991); more by UMAP (McInnes, Healy,
+    Melville 2018), whose time grows with the edges, not with the pairs.
+    """
+    import igraph
+
+    places = np.zeros((count, 2))
+    ends = ends[ends[:, 0] != ends[:, 1]]
+    linked = np.unique(ends)
+    if len(linked):
+        graph = igraph.Graph(n=len(linked), edges=np.searchsorted(linked, ends)).simplify()
+        with _same_random():
+            if len(linked) <= _FORCES_UP_TO:
+                found = graph.layout_fruchterman_reingold(grid=False)
+            else:
+                found = graph.layout_umap(min_dist=1.0, epochs=50)
+        drawn = np.array(found.coords)
+        drawn -= np.median(drawn, axis=0)
+        radius = np.quantile(np.hypot(*drawn.T), 0.99)
+        places[linked] = drawn / max(radius, 1e-9)
+    alone = np.setdiff1d(np.arange(count), linked)
+    # A sunflower's seeds, begun outside the circle and as dense as those within it.
+    inside = math.ceil(len(linked) * _GAP**2)
+    order = np.arange(len(alone)) + inside + 0.5
+    away = np.sqrt(order / max(len(linked), 1)) if len(linked) else np.sqrt(order / len(alone))
+    turn = order * math.pi * (3 - math.sqrt(5))
+    places[alone] = np.stack([away * np.cos(turn), away * np.sin(turn)], axis=1)
+    return places
+
+
+@contextmanager
+def _same_random() -> Iterator[None]:
+    """The same random numbers for igraph each time: it has one source of them for all threads."""
+    import igraph
+
+    with _random_lock:
+        igraph.set_random_number_generator(random.Random(0))
+        try:
+            yield
+        finally:
+            igraph.set_random_number_generator(random)

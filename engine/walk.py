@@ -5,7 +5,7 @@ Who is outside the scope, deleted, or linked only to itself does not exist here,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -68,6 +68,13 @@ def neighbours(
         Neighbour(other, step.relation, outward, step.confidence)
         for other, step, outward in islice(steps, limit)
     ]
+
+
+def arcs_among(state: State, scope: Scope, no: int, others: Container[int]) -> Iterator[Arc]:
+    """All visible edges between an engram and those with these numbers."""
+    for other, step, outward in _steps(state, scope, no, "both", ()):
+        if other.no in others:
+            yield Arc(other, step.relation, step.row, outward)
 
 
 def between(state: State, source: Entry, relation: str, target: Entry) -> list[EdgeRow]:

@@ -8,6 +8,7 @@ from engine import analysis
 from engine.analysis import Loose, Scored, Webs
 from engine.catalogue import Recipe
 from engine.errors import NotFound, shown
+from engine.excerpt import Excerpt, excerpt
 from engine.expand import NEAREST, Expanded, Expansion, expand, require
 from engine.find_links import FoundLink, find_links
 from engine.graph import Web
@@ -150,6 +151,11 @@ class Walking:
     def dangling(self, scope: Scope) -> tuple[Loose, ...]:
         """Links whose target is missing or ambiguous."""
         return analysis.dangling(self._state, scope)
+
+    def excerpt(self, scope: Scope, around: str | None = None, hops: int = 2) -> Excerpt:
+        """The engrams of a picture and the edges between them: all, or those within some hops of
+        one. NotFound, or Invalid for hops that cannot be."""
+        return excerpt(self._state, self._web(scope), scope, around, hops)
 
     def _web(self, scope: Scope, relations: Sequence[str] = ()) -> Web:
         return self._webs.web(self._state, self.reading.columns.now(), scope, relations)

@@ -290,6 +290,21 @@ def sealed(cursor: Cursor, seqs: Iterable[int]) -> dict[int, tuple[str, bytes]]:
     return found
 
 
+def summaries(cursor: Cursor, seqs: Iterable[int]) -> dict[int, str]:
+    """The summaries of rows by number; a row that is missing or cannot be read is left out."""
+    wanted = set(seqs)
+    if not wanted:
+        return {}
+    rows = cursor.execute(
+        f"SELECT seq, state FROM version WHERE seq IN {_literal(wanted)}"
+    ).fetchall()
+    found: dict[int, str] = {}
+    for seq, state in rows:
+        with suppress(ValueError, KeyError, TypeError):
+            found[seq] = str(json.loads(state)["summary"])
+    return found
+
+
 def bare(cursor: Cursor, seq: int) -> Version | None:
     """One row without source, parts and terms; None when it is missing or cannot be read."""
     row = cursor.execute(
