@@ -191,8 +191,7 @@ def _vector(
         cosines = candidate_cosines(snapshot, vector, counted, lexical, nearest, reader.config)
     if cosines is None:
         cosines = snapshot.cosines(vector, counted)
-    scores = np.nan_to_num(cosines, copy=False, nan=0.0).astype(np.float64)
-    np.maximum(scores, 0.0, out=scores)
+    scores = np.fmax(cosines, np.float32(0.0)).astype(np.float64)  # nan: there is no vector
     np.round(scores, COSINE_DECIMALS, out=scores)
     notes.seconds["vector"] = time.perf_counter() - began
     return scores

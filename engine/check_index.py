@@ -16,7 +16,7 @@ from engine.errors import Problem, StoreCorrupt
 from engine.snapshot import Snapshot
 from engine.state import State
 from engine.store import fulltext, vectors, versions
-from engine.store.fulltext import FoldedBase
+from engine.store.folded import FoldedBase
 from engine.store.versions import NO_HASH, Version, unpack_documents
 
 Sums = NDArray[np.uint64]

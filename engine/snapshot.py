@@ -19,7 +19,9 @@ from engine.bm25 import Groups
 from engine.matrix import Near, Rows, Vectors
 from engine.tail import NO_POSTINGS, Postings, Tail
 
-Numbered = tuple[NDArray[np.int64], NDArray[np.int32]]  # document numbers and counts, both [n]
+Numbered = tuple[
+    NDArray[np.signedinteger], NDArray[np.int32]
+]  # document numbers and counts, both [n]
 
 # Fewer are as quick one by one; of 16 all at once take half the time, of 64 a fifth, and a question
 # of 20,000 characters has thousands.

@@ -53,6 +53,11 @@ class Upkeep:
             due=lambda: self.fulltext.worth_folding(index),
         )
         register(
+            "postings",
+            lambda: self.fulltext.base.hold(state.config.postings_memory),
+            due=lambda: not self.fulltext.base.asked,
+        )
+        register(
             "edges",
             lambda: state.edges.fold(state.store.lock),
             due=lambda: state.edges.unfolded > state.config.fold_edges,

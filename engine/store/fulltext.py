@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import duckdb
@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.index import Index
-from engine.snapshot import Numbered, Snapshot
+from engine.snapshot import Snapshot
 from engine.store import meta
 from engine.store.connection import Store
 from engine.store.extensions import Cursor
+from engine.store.folded import FoldedBase
 from engine.tail import Tail
 
 TABLES = ("posting_a", "posting_b")
@@ -35,49 +36,6 @@ log = logging.getLogger(__name__)
 
 Tails = Sequence[tuple[Tail, int]]
 Fill = Callable[[str, int, Snapshot, Tails], dict[str, int]]
-
-
-class FoldedBase:
-    """The base in use: fetches the postings of one term from its table."""
-
-    def __init__(self, store: Store, vocabulary: dict[str, int], table: str, folded: int) -> None:
-        self._store = store
-        self._vocabulary = vocabulary
-        self.table = table
-        self.folded = folded
-
-    def fetch(self, term: str) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """(document numbers int64[n], counts int32[n]) of a term; dead documents may be among."""
-        number = self._vocabulary.get(term)
-        if number is None or not self.folded:
-            return np.zeros(0, np.int64), np.zeros(0, np.int32)
-        with self._store.cursor() as cursor:
-            columns = cursor.execute(
-                f"SELECT doc, tf FROM {self.table} WHERE term = {number}"
-            ).fetchnumpy()
-        return columns["doc"], columns["tf"]
-
-    def fetch_many(self, terms: Iterable[str]) -> Mapping[str, Numbered]:
-        """Those of several terms in one query (24 terms 14 ms, 1,024 terms 37 ms of processor
-        time at 7 million postings; one at a time 17 and 765 ms)."""
-        numbers = {self._vocabulary[term]: term for term in terms if term in self._vocabulary}
-        if not numbers or not self.folded:
-            return {}
-        with self._store.cursor() as cursor:
-            columns = cursor.execute(
-                f"SELECT term, doc, tf FROM {self.table} "
-                f"WHERE term IN ({', '.join(map(str, numbers))})"
-            ).fetchnumpy()
-        order = np.argsort(columns["term"], kind="stable")
-        found, starts = np.unique(columns["term"][order], return_index=True)
-        docs = np.split(columns["doc"][order], starts[1:])
-        counts = np.split(columns["tf"][order], starts[1:])
-        texts = [numbers[number] for number in found.tolist()]
-        return dict(zip(texts, zip(docs, counts, strict=True), strict=False))
-
-    def terms(self) -> Collection[str]:
-        """Every term that was ever folded; only appended to."""
-        return self._vocabulary.keys()
 
 
 class Fulltext:

@@ -90,6 +90,8 @@ def test_scores_equal_a_fresh_index_after_many_changes(world: World) -> None:
             world.delete(rng.choice(list(world.live)))
         if step % 150 == 75:
             assert world.fulltext.fold(world.index)
+        if step % 300 == 225:
+            world.fulltext.base.hold(1 << 20)
         if step == 500:
             assert world.fulltext.bulk(world.index)
         if step == 750:
