@@ -31,7 +31,8 @@ def postings(base: FoldedBase) -> dict[str, list[tuple[int, int]]]:
         term: [*map(list, found.get(term, ((), ())))] for term in WORDS
     }
     pairs = {
-        term: sorted(zip(*map(np.ndarray.tolist, at), strict=True)) for term, at in found.items()
+        term: sorted(zip(docs.tolist(), counts.tolist(), strict=True))
+        for term, (docs, counts) in found.items()
     }
     return {term: held for term, held in pairs.items() if held}
 
