@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+
+import numpy as np
 
 from engine import tokens
 from engine.agreement import Agreed
@@ -29,6 +31,7 @@ from engine.store import catalogue as stored_catalogue
 from engine.store import edges as stored_edges
 from engine.store import meta, places
 from engine.store.connection import Store
+from engine.store.edges import DANGLING, EdgeColumns
 from engine.store.fulltext import Fulltext
 from engine.store.loading import load
 from engine.store.versions import Version, entry_of
@@ -108,7 +111,7 @@ def _filled(
     _fill_views(present, entries, names, properties)
     with store.cursor() as cursor:
         rows = stored_catalogue.load(cursor)
-        edges = Edges(stored_edges.load(cursor))
+        edges = Edges(_sound(store, stored_edges.load(cursor), entries))
         directories = places.load_directories(cursor)
         for blank in places.load_blanks(cursor):
             if entries.at((blank.namespace, blank.kind, blank.slug)) is None:
@@ -145,6 +148,23 @@ def _filled(
     _await_successions(state)
     _date_directories(state)
     return state, fulltext
+
+
+def _sound(store: Store, columns: EdgeColumns, entries: Entries) -> EdgeColumns:
+    """Edges out of engrams, dangling where the other end is none: a broken row in the table keeps
+    no store shut and hides no engram. `check` names it, and `reindex` mends it."""
+    known = np.fromiter((entry.no for entry in entries.all()), np.int32)
+    leaves = np.isin(columns.source, known)
+    arrives = np.isin(columns.target, known)
+    broken = np.count_nonzero(~leaves | ~arrives & (columns.target != DANGLING))
+    if not broken:
+        return columns
+    said = f"{broken} edges have an end that is no engram: run `engramfs check --repair`"
+    store.troubles["edges"] = said
+    log.error("%s", said)
+    kept = {each.name: getattr(columns, each.name)[leaves] for each in fields(EdgeColumns)}
+    kept["target"] = np.where(arrives, columns.target, DANGLING).astype(np.int32)[leaves]
+    return EdgeColumns(**kept)
 
 
 def _fill_views(

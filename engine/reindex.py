@@ -19,7 +19,9 @@ from engine.plan import Plan, run
 from engine.prepare import Prepared
 from engine.rows import parts_row
 from engine.state import State
+from engine.store import edges as stored_edges
 from engine.store import vectors, versions
+from engine.store.edges import DANGLING
 from engine.store.versions import Version
 
 _BATCH = 200  # engrams written in one transaction
@@ -41,7 +43,7 @@ def reindex(
     if embed:
         forget_vectors(state)
     live = [entry for entry in state.entries.live() if kinds is None or entry.kind in kinds]
-    _drop_orphans(state)
+    _drop_strays(state)
     counts = {"engrams": len(live), "changed": 0, "damaged": 0}
     for start in range(0, len(live), _BATCH):
         batch = live[start : start + _BATCH]
@@ -59,13 +61,17 @@ def reindex(
     return counts
 
 
-def _drop_orphans(state: State) -> None:
-    """Edges of engrams that do not exist go."""
+def _drop_strays(state: State) -> None:
+    """Edges of engrams that do not exist go, those to one dangle: in memory they do already."""
     with state.store.lock:
-        orphans = {row.source for row in state.edges.all() if state.entries.get(row.source) is None}
-        plan = Plan(state.clock(), edges=dict.fromkeys(orphans, ()))
-        if orphans:
-            run(state, plan)
+        with state.store.cursor() as cursor:
+            stored = stored_edges.load(cursor)
+        ends = {*stored.source.tolist(), *stored.target.tolist()} - {DANGLING}
+        strays = [no for no in ends if state.entries.get(no) is None]
+        if strays:
+            with state.store.transaction() as cursor:
+                stored_edges.drop_of(cursor, strays)
+        state.store.troubles.pop("edges", None)
 
 
 def forget_vectors(state: State) -> None:
