@@ -62,7 +62,7 @@ class Picture:
         nodes, ties = len(self.nodes), len(self.ties)
         drawn = f"{nodes:,} engram{'s' * (nodes != 1)}, {ties:,} edge{'s' * (ties != 1)}"
         if nodes < self.whole:
-            return f"{drawn}: those that are linked most, of {self.whole:,} engrams"
+            return f"{drawn}: the best linked of {self.whole:,} engrams"
         return drawn
 
 

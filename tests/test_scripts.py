@@ -43,7 +43,7 @@ def test_the_wheel_holds_both_packages_whole(wheel: Path) -> None:
         wanted = {
             path.relative_to(ROOT).as_posix()
             for path in (ROOT / package).rglob("*")
-            if path.suffix in (".py", ".sql") or path.name == "py.typed"
+            if path.is_file() and "__pycache__" not in path.parts
         }
         assert f"{package}/py.typed" in wanted
         assert wanted <= held
@@ -123,7 +123,7 @@ def test_without_root_the_one_line_to_run_is_said(machine: Path) -> None:
     first, line = done.stderr.splitlines()
     assert first.endswith("Run this line, then start again:")
     assert line.startswith("    sudo apt-get install -y ")
-    assert {"fuse3", "vim", "nano", "rsync", "git", "attr"} <= set(line.split())
+    assert {"fuse3", "vim", "nano", "rsync", "git", "attr", "chromium"} <= set(line.split())
     assert not (machine / ".venv").exists()
 
 

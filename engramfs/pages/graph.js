@@ -36,7 +36,7 @@
     } else {
       lit = matches;
     }
-    if (renderer) renderer.refresh({ skipIndexation: true });
+    if (renderer) renderer.refresh();
   }
 
   // -- drawing ---------------------------------------------------------------------
