@@ -78,12 +78,13 @@ def _web(state: State, columns: Columns, scope: Scope, relations: Sequence[str])
     longest = max(len(columns), int(source.max(initial=-1)) + 1, int(target.max(initial=-1)) + 1)
     covered = fitted(columns.covered(scope), longest)
     # Who stands for a number: itself, the copy that is to succeed it, or nobody.
-    standing = np.where(covered, np.arange(longest, dtype=np.int32), np.int32(-1))
+    own = np.where(covered, np.arange(longest, dtype=np.int32), np.int32(-1))
+    standing = own.copy()
     for original, _, _ in state.entries.awaiting():
         heir = state.entries.successor(original)
         if heir is not None and original < longest and heir.no < longest and covered[heir.no]:
             standing[original] = heir.no
-    source, target = standing[source], np.where(target >= 0, standing[target], np.int32(-1))
+    source, target = own[source], np.where(target >= 0, standing[target], np.int32(-1))
     there = (source >= 0) & (target >= 0) & (source != target)
     return Web(np.flatnonzero(covered).astype(np.int32), source[there], target[there])
 

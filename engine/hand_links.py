@@ -14,7 +14,7 @@ from engine.part_ids import find_part
 from engine.state import State
 from engine.store import edges as stored_edges
 from engine.store.edges import EdgeRow
-from engine.walk import arcs
+from engine.walk import arcs, numbers
 
 BY_HAND = "link"  # the origin of such an edge
 CONTAINMENT = frozenset({"contains", "part_of"})  # what a part is to its engram is no edge
@@ -38,19 +38,19 @@ def link(
     with state.store.lock:
         source, target = (state.find(scope, entry.id) for entry in ends)
         own = state.edges.out(source.no)
-        before = next((row for row in own if _same(row, relation, target)), None)
+        before = _made(state, own, relation, target)
         now_ns = state.clock()
         row = EdgeRow(
             source.no, relation, target.no, target.id, "", BY_HAND, meta.note, meta.status,
             meta.role, meta.confidence, meta.evidence_id,
-            created_ns=now_ns if before is None else before.created_ns, updated_ns=now_ns,
+            created_ns=min((each.created_ns for each in before), default=now_ns), updated_ns=now_ns,
         )  # fmt: skip
-        with state.store.transaction(one_statement=before is None) as cursor:
-            if before is not None:
-                stored_edges.unlink(cursor, source.no, relation, target.no)
+        with state.store.transaction(one_statement=not before) as cursor:
+            for each in before:
+                stored_edges.unlink(cursor, each)
             stored_edges.add(cursor, [row])
         # As it is stored: behind those that are there.
-        state.edges.set(source.no, (*(each for each in own if each is not before), row))
+        state.edges.set(source.no, (*(each for each in own if each not in before), row))
     state.tell([_change("link", now_ns, source)])
     return edge(row, source, target)
 
@@ -67,20 +67,29 @@ def unlink(state: State, scope: Scope, a: str, relation: str, b: str) -> bool:
     with state.store.lock:
         source, target = (state.find(scope, entry.id) for entry in ends)
         own = state.edges.out(source.no)
-        made = [row for row in own if _same(row, relation, target)]
+        made = _made(state, own, relation, target)
         if not made:
             _refuse_written(state, scope, source, relation, target)
             return False
-        with state.store.transaction(one_statement=True) as cursor:
-            stored_edges.unlink(cursor, source.no, relation, target.no)
+        with state.store.transaction(one_statement=len(made) == 1) as cursor:
+            for row in made:
+                stored_edges.unlink(cursor, row)
         state.edges.set(source.no, tuple(row for row in own if row not in made))
         now_ns = state.clock()
     state.tell([_change("unlink", now_ns, source)])
     return True
 
 
-def _same(row: EdgeRow, relation: str, target: Entry) -> bool:
-    return (row.origin, row.relation, row.target) == (BY_HAND, relation, target.no)
+def _made(
+    state: State, own: Sequence[EdgeRow], relation: str, target: Entry
+) -> tuple[EdgeRow, ...]:
+    """Those of some edges that `link` made to an engram, or to one that it is to succeed."""
+    ends = numbers(state, target.no)
+    return tuple(
+        row
+        for row in own
+        if (row.origin, row.relation) == (BY_HAND, relation) and row.target in ends
+    )
 
 
 def _change(event: str, now_ns: int, entry: Entry) -> Change:

@@ -209,15 +209,46 @@ def _target(after: After, entry: Entry, link: Link, kept: EdgeRow | None) -> int
 
 
 def _merge(state: State, plan: Plan) -> None:
-    """Edges to an engram that became one with another lead to that one."""
+    """Edges to an engram that became one with another lead to that one, and those that were made
+    by hand from it lead from that one."""
     for gone, by in plan.merged.items():
         for source in state.edges.sources(gone):
-            rows = plan.edges.get(source, state.edges.out(source))
-            moved = tuple(replace(row, target=by) if row.target == gone else row for row in rows)
-            plan.edges[source] = moved
-            plan.by_hand += [
-                (row, by) for row in rows if row.target == gone and row.origin == "link"
-            ]
+            rows = _planned(state, plan, source)
+            plan.edges[source] = tuple(
+                replace(row, target=by) if row.target == gone and row.origin != "link" else row
+                for row in rows
+            )
+            for row in rows:
+                if row.target == gone and row.origin == "link":
+                    _carry(state, plan, row, replace(row, target=by))
+        for row in _planned(state, plan, gone):
+            if row.origin == "link":
+                _carry(state, plan, row, replace(row, source=by))
+
+
+def _carry(state: State, plan: Plan, row: EdgeRow, new: EdgeRow) -> None:
+    """An edge made by hand gets other ends: not where it would lead to itself, or is there."""
+    plan.edges[row.source] = tuple(
+        each for each in _planned(state, plan, row.source) if each is not row
+    )
+    if row in plan.linked:
+        plan.linked.remove(row)
+    else:
+        plan.unlinked.append(row)
+    rows = _planned(state, plan, new.source)
+    there = any((each.origin, each.relation, each.target) == _hand_key(new) for each in rows)
+    if new.target != new.source and not there:
+        plan.edges[new.source] = (*rows, new)
+        plan.linked.append(new)
+
+
+def _hand_key(row: EdgeRow) -> tuple[str, str, int]:
+    return ("link", row.relation, row.target)
+
+
+def _planned(state: State, plan: Plan, source: int) -> tuple[EdgeRow, ...]:
+    """The edges that an engram will have."""
+    return plan.edges.get(source, state.edges.out(source))
 
 
 def _wake(state: State, plan: Plan, after: After) -> None:
@@ -241,7 +272,7 @@ def resolve_again(state: State, plan: Plan, after: After, sources: Iterable[int]
         entry = after.get(source)
         if entry is None or not is_live(entry):
             continue
-        rows = plan.edges.get(source, state.edges.out(source))
+        rows = _planned(state, plan, source)
         now = tuple(_woken(state, plan, after, entry, row) for row in rows)
         if now != rows:
             plan.edges[source] = now

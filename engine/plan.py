@@ -44,7 +44,8 @@ class Plan:
     awaiting: dict[int, tuple[int, int]] = field(default_factory=dict)  # original: copy, due
     settled: list[int] = field(default_factory=list)
     edges: dict[int, tuple[EdgeRow, ...]] = field(default_factory=dict)  # by source
-    by_hand: list[tuple[EdgeRow, int]] = field(default_factory=list)  # edges of origin link
+    unlinked: list[EdgeRow] = field(default_factory=list)  # edges of origin link that go
+    linked: list[EdgeRow] = field(default_factory=list)  # … and that come
     blanks: list[Place] = field(default_factory=list)
     clears: dict[Place, bool] = field(default_factory=dict)  # path: its refused bytes too?
     vectors: dict[bytes, Vector] = field(default_factory=dict)  # of texts embedded before
@@ -55,7 +56,7 @@ class Plan:
         """Is a row of `version` all that it stores? Mostly it is."""
         others = (
             self.forget, self.remember, self.drop_copies, self.copies, self.absorb, self.blanks,
-            self.edges, self.by_hand, self.clears, self.vectors,
+            self.edges, self.unlinked, self.linked, self.clears, self.vectors,
         )  # fmt: skip
         return len(self.rows) == 1 and not any(others)
 
@@ -113,8 +114,9 @@ def run(state: State, plan: Plan) -> None:
                 fresh += written
         for start in range(0, len(fresh), _EDGES):
             stored_edges.add(cursor, fresh[start : start + _EDGES])
-        for edge, target in plan.by_hand:
-            stored_edges.retarget(cursor, [edge], target)
+        for edge in plan.unlinked:
+            stored_edges.unlink(cursor, edge)
+        stored_edges.add(cursor, plan.linked)
         for place, bytes_too in plan.clears.items():
             state.refusals.clear_rows(cursor, place, bytes_too=bytes_too)
         if plan.vectors:

@@ -120,5 +120,6 @@ def _steps(
             for step in state.edges.steps_into(mine):
                 if not relations or step.relation in relations:
                     other = seen(state, scope, step.source)
-                    if other is not None and other.no != no:
+                    # A copy that is to succeed the source has edges of its own until then.
+                    if other is not None and other.no == step.source != no:
                         yield other, step, False

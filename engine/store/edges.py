@@ -65,7 +65,8 @@ class EdgeColumns:
 
     def of(self, source: int) -> range:
         """The places of an engram's edges."""
-        first, end = np.searchsorted(self.source, (source, source + 1))
+        # Of the column's own type: for another one numpy would copy the whole column.
+        first, end = np.searchsorted(self.source, np.array((source, source + 1), np.int32))
         return range(int(first), int(end))
 
     def row(self, at: int) -> EdgeRow:
@@ -119,14 +120,14 @@ _TYPES: Mapping[str, type] = {
 
 
 def load(cursor: Cursor) -> EdgeColumns:
-    """Every edge, in the order in which the engrams express them."""
+    """Every edge, in the order in which the engrams express them; those made by hand behind."""
     words = {name: _distinct(cursor, name) for name in _CODED}
     coded = {
         name: f"list_position(?, {name}) - 1 AS {name}" if words[name] else name for name in _CODED
     }
     selected = ", ".join(coded.get(name, name) for name in _COLUMNS.split(", "))
     found = cursor.execute(
-        f"SELECT {selected} FROM edge ORDER BY source, rowid",
+        f"SELECT {selected} FROM edge ORDER BY source, origin = 'link', rowid",
         [words[name] for name in _CODED if words[name]],
     ).fetchnumpy()
     for name, known in words.items():
@@ -166,23 +167,11 @@ def replace_written(cursor: Cursor, source: int, rows: Sequence[EdgeRow], *, had
     add(cursor, rows)
 
 
-def retarget(cursor: Cursor, rows: Iterable[EdgeRow], target: int) -> None:
-    """Some stored edges now lead to `target` (an engram number or DANGLING)."""
-    for row in rows:
-        cursor.execute(
-            "UPDATE edge SET target = ? WHERE source = ? AND relation = ? AND target = ? "
-            "AND written = ? AND heading = ? AND origin = ?",
-            [
-                target, row.source, row.relation, row.target, row.written, row.heading, row.origin,
-            ],
-        )  # fmt: skip
-
-
-def unlink(cursor: Cursor, source: int, relation: str, target: int) -> None:
-    """Remove the edges of origin link between two engrams."""
+def unlink(cursor: Cursor, row: EdgeRow) -> None:
+    """Remove an edge of origin link."""
     cursor.execute(
         "DELETE FROM edge WHERE source = ? AND relation = ? AND target = ? AND origin = 'link'",
-        [source, relation, target],
+        [row.source, row.relation, row.target],
     )
 
 
