@@ -42,8 +42,7 @@ def reranked(
     candidates = hits_in(reader, found, range(len(found)), most=None, shown=False)
     hits = tuple(candidates.values())
     try:
-        answer = within(seconds, lambda: (reranker.rerank(question, hits),))
-        scores = None if answer is None else [float(score) for score in answer[0]]
+        scores = within(seconds, lambda: [float(one) for one in reranker.rerank(question, hits)])
         reason = f"it did not answer within {seconds} s" if scores is None else _unfit(scores, hits)
     except Exception as error:
         log.exception("the reranker failed")

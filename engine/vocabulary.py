@@ -114,7 +114,7 @@ def _no_names() -> Names:
 
 def _renamed(old: Names, changed: Mapping[int, Entry | None]) -> Names:
     strings = old.strings.strings
-    pairs = np.full(max(len(old.pairs), max(changed) + 1), -1, np.int32)
+    pairs = np.full(max(len(old.pairs), max(changed, default=-1) + 1), -1, np.int32)
     pairs[: len(old.pairs)] = old.pairs
     owners: list[int] = []
     new: list[str] = []

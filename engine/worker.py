@@ -203,7 +203,8 @@ class Background:
             if now < job.not_before:
                 continue
             try:
-                if not job.due():
+                if not job.due():  # done otherwise, or not needed any more
+                    self._well(job)
                     continue
                 done = job.run()
             except Exception as error:
@@ -212,12 +213,16 @@ class Background:
                 job.not_before = now + self._backoff(job.failures)
                 self._report(job.name, error)
                 return True
-            job.failures = 0
+            self._well(job)
             pause = 0.0 if done is False else job.every_seconds
             job.not_before = self._clock() + max(pause, self._config.quiet_seconds)
-            self._problems.pop(job.name, None)
             return True
         return False
+
+    def _well(self, job: _Job) -> None:
+        """Its last failure does not stand any more."""
+        job.failures = 0
+        self._problems.pop(job.name, None)
 
     def _embed(self) -> bool:
         work = self._embedding

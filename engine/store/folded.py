@@ -77,20 +77,23 @@ class FoldedBase:
     # -- in memory -----------------------------------------------------------------
     @property
     def asked(self) -> bool:
-        """Has `hold` been called, whether there was room or not?"""
+        """Has `hold` come to its end, whether there was room or not?"""
         return self._asked
 
     def hold(self, most: int) -> None:
         """Read all postings into memory if they take no more than `most` bytes there."""
-        self._asked = True
+        self._held = self._all(most)
+        self._asked = True  # not before: what failed is tried again
+
+    def _all(self, most: int) -> _Held | None:
         terms = len(self._vocabulary)
         if not self.folded or self.folded > np.iinfo(np.int32).max:
-            return
+            return None
         with self._store.cursor() as cursor:
             found = cursor.execute(f"SELECT count(*) FROM {self.table}").fetchall()
             total = int(found[0][0])
             if total * _POSTING_BYTES > most:
-                return
+                return None
             sizes = np.zeros(terms, np.int64)
             docs, counts = np.empty(total, np.int32), np.empty(total, np.int32)
             at = 0
@@ -104,5 +107,4 @@ class FoldedBase:
                 sizes += np.bincount(some["term"], minlength=terms)[:terms]
                 at = end
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-        if at == total == int(starts[-1]):
-            self._held = _Held(starts, docs, counts)
+        return _Held(starts, docs, counts) if at == total == int(starts[-1]) else None

@@ -69,6 +69,26 @@ def test_what_has_no_room_is_read_from_the_table(world: World) -> None:
     assert postings(base) == stored
 
 
+def test_what_could_not_be_read_is_asked_for_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.fulltext.fold(world.index)
+    base = world.fulltext.base
+    stored = postings(base)
+
+    def broken() -> None:
+        raise OSError("the disk is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.store, "cursor", broken)
+        with pytest.raises(OSError, match="gone"):
+            base.hold(ROOM)
+    assert not base.asked
+    base.hold(ROOM)
+    assert base.asked and base._held is not None
+    assert postings(base) == stored
+
+
 def test_an_empty_index_is_held_too(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.fulltext.base.hold(ROOM)

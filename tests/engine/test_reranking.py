@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import cast
 
 import pytest
 
@@ -125,6 +126,19 @@ def test_one_that_is_slow_is_not_waited_for() -> None:
         return backwards(question, candidates)
 
     page = search(library(waits), TREE, "pump", seconds=0.01)
+    gate.set()
+    assert slugs(page) == FUSED
+    assert any("did not answer within 0.01 s" in said.reason for said in page.degraded)
+
+
+def test_scores_that_come_one_by_one_are_not_waited_for_either() -> None:
+    gate = threading.Event()
+
+    def waits(question: str, candidates: Sequence[Hit]) -> Iterator[float]:
+        gate.wait(30)
+        yield from backwards(question, candidates)
+
+    page = search(library(cast(Score, waits)), TREE, "pump", seconds=0.01)
     gate.set()
     assert slugs(page) == FUSED
     assert any("did not answer within 0.01 s" in said.reason for said in page.degraded)

@@ -110,6 +110,19 @@ def test_names_are_those_of_the_entries_now(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(vocabulary.names().owners) <= 2 * len(entries.live()) + 8
 
 
+def test_names_of_a_store_whose_engrams_are_all_erased(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.vocabulary._SPARE_NAMES", 2)
+    desk = Desk()
+    entries = desk.engine._state.entries
+    vocabulary = Vocabulary(entries)
+    for slug in "abc":
+        desk.put(slug, "text\n")
+    assert len(called(vocabulary)) == 3
+    for entry in entries.all():
+        entries.erase(entry.no)
+    assert called(vocabulary) == set()
+
+
 def test_names_are_folded_and_cut() -> None:
     assert name("  Über\tuns  ") == "uber uns"
     assert len(name("x" * 5_000)) == LONGEST_NAME

@@ -243,6 +243,23 @@ def test_a_job_that_must_wait_or_fails_is_tried_again() -> None:
     assert worker.problems() == ()
 
 
+def test_a_failure_does_not_stand_once_there_is_nothing_to_do() -> None:
+    clock, due = Clock(), [True]
+    worker = Background(CONFIG, clock=clock)
+
+    def fails() -> None:
+        raise ZeroDivisionError("oh")
+
+    worker.register("fold", fails, due=lambda: bool(due))
+    clock.now += 2
+    assert worker.step()
+    assert worker.problems() == ("fold failed: ZeroDivisionError('oh')",)
+    due.clear()  # an import did the work
+    clock.now += 5.1
+    assert not worker.step()
+    assert worker.problems() == ()
+
+
 # -- the thread ------------------------------------------------------------------------------
 def eventually(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 30
