@@ -194,9 +194,8 @@ class Churn:
             threads += [threading.Thread(target=self.read, args=(n,)) for n in range(readers)]
             for thread in threads:
                 thread.start()
-            before = self.folds, self.reads
-            made = 0
-            while made < steps // 4 or (self.folds, self.reads) < (before[0] + 2, before[1] + 2):
+            folds, reads, made = self.folds, self.reads, 0
+            while made < steps // 4 or min(self.folds - folds, self.reads - reads) < 2:
                 self.step()
                 made += 1
                 if self.wrong:
