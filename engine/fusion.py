@@ -1,8 +1,8 @@
 """Fusion of channels into one score: the formulas of the search family, on dense arrays.
 
 Arrays are over documents (parts) or engrams, indexed by their dense numbers. Scores are float64.
-Sources of the formulas: `score` and `rrf` are the design's (fusion over the scope's maxima, and
-Cormack, Clarke and Büttcher's reciprocal rank fusion with ranks from 1).
+`score` is the weighted mean of what each channel gives over its maximum in scope (docs/adr/0008),
+`rrf` the reciprocal rank fusion of Cormack, Clarke and Büttcher (SIGIR 2009), ranks from 1.
 """
 
 from __future__ import annotations
