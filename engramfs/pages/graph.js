@@ -138,7 +138,6 @@
     renderer.on("clickStage", () => select(null));
     renderer.on("enterNode", () => { $("stage").style.cursor = "pointer"; });
     renderer.on("leaveNode", () => { $("stage").style.cursor = ""; });
-    renderer.once("afterRender", () => { document.documentElement.dataset.drawn = "yes"; });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
       readColours();
       renderer.setSetting("defaultEdgeColor", colour.tie);
@@ -279,6 +278,7 @@
   legend();
   try {
     draw();
+    document.documentElement.dataset.drawn = "yes";
   } catch (error) {
     $("trouble").textContent =
       `The graph cannot be drawn here: ${error.message}. It needs a browser with WebGL. ` +
