@@ -70,3 +70,22 @@ def test_what_cannot_run_is_a_sentence(arguments: list[str], sentence: str) -> N
     told, _ = ran(*arguments)
     assert told.returncode != 0
     assert sentence in told.stderr
+
+
+def test_graph_walks_as_recursive_sql_does() -> None:
+    told, result = ran(
+        "graph", "--engrams", "60", "--edges", "240", "--peers", "duckdb", "--rounds", "1"
+    )
+    assert told.stderr.count("Traceback") == 0, told.stderr
+    assert result["different"] == 0
+    assert {"load", "link", "neighbours p50", "path p50", "pagerank"} <= result["figures"].keys()
+
+
+def test_edges_asks_both_sets_with_and_without(tmp_path: Path) -> None:
+    (tmp_path / "ch15-04-rc.md").write_text("# Rc\n\nSeveral owners of one value, counted.\n")
+    (tmp_path / "ch15-01-box.md").write_text(
+        "# Box\n\nA value on the heap has one owner, not as in [the next](ch15-04-rc.md).\n"
+    )
+    told, result = ran("edges", "--book", str(tmp_path))
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert result["table"]["around links"]["1 hop, weight 0.2"]["recall@5"] == 1.0

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 SHARED = {  # what benchmarks stand on
-    "__init__", "__main__", "alone", "cached", "corpus", "floor", "harness", "hybrid_peers",
-    "labelled", "lexical_peers", "ours", "peers", "puts", "rows",
+    "__init__", "__main__", "alone", "bounded_rank", "cached", "corpus", "floor", "graph_peers",
+    "harness", "hybrid_peers", "labelled", "lexical_peers", "ours", "peers", "puts", "rows",
 }  # fmt: skip
 
 
