@@ -117,7 +117,7 @@ def retrieve(
     counted = visible & shown[owners]
     notes = Notes()
     if groups is None:
-        groups = query_terms(question, reader.languages())
+        groups = query_terms(question, reader.languages(covered))
     lexical = cosine = None
     exact: Mapping[int, int] | None = None
     if "lexical" in channels or "exact" in channels:
@@ -139,7 +139,7 @@ def retrieve(
     if "trigram" in channels:
         began = time.perf_counter()
         also = spelled(
-            reader.vocabulary, snapshot, free, question, reader.languages(), visible, counted
+            reader.vocabulary, snapshot, free, question, reader.languages(covered), visible, counted
         )
         trigram, spellings = also.scores, also.terms
         notes.warnings += also.warnings

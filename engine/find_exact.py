@@ -60,14 +60,15 @@ def find_exact(
             reader.missed(scope, text)
         return first_page(reader, scope, ranking, asked)
     mask = masks(columns, reader.properties, scope, filters or Filters(), only)
-    query = parse_query(text, reader.languages())
+    langs = reader.languages(mask.covered)
+    query = parse_query(text, langs)
     plain = plain_text(text)
     found = retrieve(
         reader, columns, mask.covered, mask.hidden, plain, CHANNELS,
         groups=query.groups, free=query.free,
     )  # fmt: skip
     found = _called(reader, found, plain)
-    allowed = meeting(reader, columns, mask.allowed, query)
+    allowed = meeting(reader, columns, mask.allowed, query, langs)
     rules = Rules(reader.config, now_ns=reader.now_ns(), evidence=reader.config.evidence_parts)
     liked = favourites(reader.properties)
     ranking = rank(columns, found, allowed, liked, rules, to_rank(reader.config, asked))

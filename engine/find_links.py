@@ -6,10 +6,11 @@ hold more come first, then the one that changed last, then by source, relation a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.languages import DEFAULT_LANG
+import numpy as np
+
 from engine.model import Edge, Entry
 from engine.namespace import Scope
 from engine.objects import edge
@@ -34,28 +35,42 @@ def find_links(
     state: State, scope: Scope, text: str = "", relation: str | None = None
 ) -> tuple[FoundLink, ...]:
     """Every edge of a relation (None: of any) whose note has a word of `text` ("": any note)."""
-    langs = state.languages.ranked()
-    groups = query_terms(text, langs) if text.strip() else ()
-    if text.strip() and not groups:
-        return ()  # nothing but punctuation
+    asked = bool(text.strip())
+    rows = list(_between(state, scope, relation, noted=asked))
+    langs = _languages(state, [source for _, source, _ in rows])
+    groups = query_terms(text, langs) if asked else ()
     found = []
-    for row in state.edges.related(relation, noted=bool(groups)):
+    for row, source, target in rows:
         score = _score(row, groups, langs)
-        if groups and not score:
-            continue
+        if score or not asked:
+            found.append(FoundLink(edge(row, source, target), source, target, score))
+    return tuple(sorted(found, key=_order))
+
+
+def _between(
+    state: State, scope: Scope, relation: str | None, *, noted: bool
+) -> Iterator[tuple[EdgeRow, Entry, Entry]]:
+    """The edges between two engrams that the scope sees, with both."""
+    for row in state.edges.related(relation, noted=noted):
         source = state.entries.get(row.source)
         target = seen(state, scope, row.target)
         if source is None or source.deleted_ns is not None or not scope.covers(source.namespace):
             continue
         if target is not None and target.no != source.no:
-            found.append(FoundLink(edge(row, source, target), source, target, score))
-    return tuple(sorted(found, key=_order))
+            yield row, source, target
+
+
+def _languages(state: State, engrams: Sequence[Entry]) -> tuple[str, ...]:
+    numbers = [entry.no for entry in engrams]
+    mask = np.zeros(max(numbers, default=-1) + 1, np.bool_)
+    mask[numbers] = True
+    return state.languages.among(mask)
 
 
 def _score(row: EdgeRow, groups: Sequence[Group], langs: Sequence[str]) -> int:
     if not groups:
         return 0
-    terms = {term for lang in langs or (DEFAULT_LANG,) for term in analyse(row.note, lang)}
+    terms = {term for lang in langs for term in analyse(row.note, lang)}
     return sum(not terms.isdisjoint(group) for group in groups)
 
 

@@ -76,7 +76,7 @@ def _retrieve(
     parts = snapshot.visible(in_scope)
     visible = np.bincount(owners[parts], minlength=engrams) > 0
     counted = visible & ~fitted(mask.hidden, engrams)
-    groups = query_terms(question, reader.languages())
+    groups = query_terms(question, reader.languages(mask.covered))
     postings = snapshot.postings_of(term for group in groups for term in group)
     lexical = _lexical(snapshot, groups, postings, parts, visible)
     lexical = np.where(counted, np.round(lexical, ROUNDING), 0.0)

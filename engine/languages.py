@@ -1,53 +1,56 @@
-"""Which languages the live engrams are written in: a question's words are stemmed in those."""
+"""Which languages engrams are written in: a question's words are stemmed in those of its scope."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
+
+import numpy as np
 
 from engine.catalogue import Catalogue
 from engine.entries import Entries
+from engine.fusion import Mask, fitted
 from engine.model import PropertyValue
 from engine.properties import PropertyIndex
+from engine.text import primary_language
 
 DEFAULT_LANG = "en"  # of engrams that name none and whose kind names none
+_NONE = -1
 
 
 class Languages:
-    """Live engrams counted by language; changed under the writer lock only."""
+    """The primary language of each live engram; changed under the writer lock only."""
 
     def __init__(self) -> None:
-        self._of: dict[int, str] = {}
-        self._counts: Counter[str] = Counter()
-        self._ranked: tuple[str, ...] = (DEFAULT_LANG,)
+        self._codes: dict[str, int] = {}
+        self._of = np.full(0, _NONE, np.int32)  # engram -> code; replaced as it grows
 
-    def ranked(self) -> tuple[str, ...]:
-        """Most frequent first; the default where there is no engram."""
-        return self._ranked
+    def among(self, engrams: Mask) -> tuple[str, ...]:
+        """The languages of some engrams, the most frequent first, then by tag.
+
+        The default where there are none. Only these engrams decide, so nothing outside a scope
+        changes how a question is understood in it.
+        """
+        of, known = self._of, tuple(self._codes)
+        if len(known) == 1:
+            return known
+        codes = of[fitted(engrams, len(of))]
+        counts = np.bincount(codes[(codes >= 0) & (codes < len(known))], minlength=len(known))
+        ranked = sorted(zip((-counts).tolist(), known, strict=True))
+        return tuple(lang for count, lang in ranked if count) or (DEFAULT_LANG,)
 
     def set(self, no: int, lang: str) -> None:
         """A live engram is written in a language; "" is the default."""
-        lang = lang or DEFAULT_LANG
-        if self._of.get(no) != lang:
-            self._drop(no)
-            self._of[no] = lang
-            self._counts[lang] += 1
-            self._rank()
+        if no >= len(self._of):
+            grown = np.full(max(2 * len(self._of), no + 1, 64), _NONE, np.int32)
+            grown[: len(self._of)] = self._of
+            self._of = grown
+        lang = primary_language(lang or DEFAULT_LANG)
+        self._of[no] = self._codes.setdefault(lang, len(self._codes))
 
     def remove(self, no: int) -> None:
         """An engram was deleted."""
-        if no in self._of:
-            self._drop(no)
-            self._rank()
-
-    def _drop(self, no: int) -> None:
-        lang = self._of.pop(no, None)
-        if lang is not None:
-            self._counts[lang] -= 1
-
-    def _rank(self) -> None:
-        ranked = tuple(lang for lang, count in self._counts.most_common() if count > 0)
-        self._ranked = ranked or (DEFAULT_LANG,)
+        if no < len(self._of):
+            self._of[no] = _NONE
 
 
 def lang_of(properties: Mapping[str, PropertyValue], kind: str, catalogue: Catalogue) -> str:

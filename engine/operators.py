@@ -25,8 +25,10 @@ def plain_text(question: str) -> str:
     return " ".join(_TITLE.sub("", _EXCLUDED.sub(" ", straight)).replace('"', " ").split())
 
 
-def meeting(reader: Reader, columns: Columns, allowed: Mask, query: Query) -> Mask:
-    """The engrams of `allowed` that meet the conditions of a query.
+def meeting(
+    reader: Reader, columns: Columns, allowed: Mask, query: Query, langs: Sequence[str]
+) -> Mask:
+    """The engrams of `allowed` that meet the conditions of a query parsed in `langs`.
 
     A phrase stands in one part; what is excluded stands in none.
     """
@@ -38,7 +40,7 @@ def meeting(reader: Reader, columns: Columns, allowed: Mask, query: Query) -> Ma
         met &= ~_holding(reader, columns, snapshot, met, phrase)
     if query.titles or query.excluded_titles:
         for no in np.flatnonzero(met).tolist():
-            titles = _titles(columns.entry(no).title, reader.languages())
+            titles = _titles(columns.entry(no).title, langs)
             met[no] = all(_any(titles, phrase) for phrase in query.titles) and not any(
                 _any(titles, phrase) for phrase in query.excluded_titles
             )

@@ -18,6 +18,7 @@ from engine.columns import ColumnCache
 from engine.config import Config
 from engine.engram_vectors import EngramVectors
 from engine.entries import Entries
+from engine.fusion import Mask
 from engine.index import Index
 from engine.model import Entry, PropertyValue, Span
 from engine.namespace import Scope
@@ -129,8 +130,8 @@ class Reader(Protocol):
         """The host's, if it has one."""
         ...
 
-    def languages(self) -> Sequence[str]:
-        """Languages of the engrams' text, most frequent first."""
+    def languages(self, covered: Mask) -> Sequence[str]:
+        """Languages of the text of these engrams, most frequent first."""
         ...
 
     def hydrate(self, entries: Sequence[Entry]) -> Mapping[int, Row]:

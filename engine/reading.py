@@ -12,6 +12,7 @@ from engine.config import Config
 from engine.engram_vectors import EngramVectors
 from engine.entries import Entries
 from engine.errors import StoreCorrupt
+from engine.fusion import Mask
 from engine.index import Index
 from engine.model import Entry
 from engine.namespace import Scope
@@ -81,9 +82,9 @@ class Reading:
         """The host's, if it has one."""
         return self._state.reranker
 
-    def languages(self) -> Sequence[str]:
-        """Languages of live engrams, most frequent first; the store's own if there is none."""
-        return self._state.languages.ranked()
+    def languages(self, covered: Mask) -> Sequence[str]:
+        """Languages of these engrams, most frequent first; the store's own if there is none."""
+        return self._state.languages.among(covered)
 
     def hydrate(self, entries: Sequence[Entry]) -> Mapping[int, Row]:
         """Rows by engram number, bytes and parts included; damaged ones are missing."""

@@ -61,9 +61,10 @@ def search(
     columns = reader.columns.now()
     only = chosen(reader.entries, scope_ids)
     mask = masks(columns, reader.properties, scope, filters or Filters(), only)
-    query = parse_query(question, reader.languages())
+    langs = reader.languages(mask.covered)
+    query = parse_query(question, langs)
     plain = plain_text(question)
-    allowed = meeting(reader, columns, mask.allowed, query)
+    allowed = meeting(reader, columns, mask.allowed, query, langs)
     hits = max(asked.offset + asked.limit, to_rerank(reader))
     found = retrieve(
         reader, columns, mask.covered, mask.hidden, plain, channels,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -82,9 +82,13 @@ def rows_of(engine: Engine) -> Iterator[Rows]:
         first += len(texts)
 
 
+def _languages(engine: Engine) -> Sequence[str]:
+    return engine.reading.languages(engine.reading.columns.now().covered(SCOPE))
+
+
 def terms_of(engine: Engine, question: str) -> list[str]:
     """The terms that the engine looks up for a question, the same for every peer."""
-    return [group[0] for group in query_terms(question, engine.reading.languages())]
+    return [group[0] for group in query_terms(question, _languages(engine))]
 
 
 def lexical(engine: Engine, question: str, top: int) -> list[tuple[int, float]]:
@@ -93,7 +97,7 @@ def lexical(engine: Engine, question: str, top: int) -> list[tuple[int, float]]:
     snapshot = reader.index.snapshot()
     mask = masks(reader.columns.now(), reader.properties, SCOPE, Filters())
     visible = snapshot.visible(mask.covered)
-    scores = snapshot.lexical(query_terms(question, reader.languages()), visible)
+    scores = snapshot.lexical(query_terms(question, reader.languages(mask.covered)), visible)
     hits = np.flatnonzero(scores)
     if len(hits) > top:
         least = np.partition(scores[hits], len(hits) - top)[len(hits) - top]
@@ -128,7 +132,7 @@ def stages(engine: Engine, question: str, top: int) -> dict[str, float]:
     """
     reader, taken, clock = engine.reading, {}, time.perf_counter
     begin = clock()
-    groups = query_terms(question, reader.languages())
+    groups = query_terms(question, _languages(engine))
     taken["analysing the question"] = clock() - begin
     begin = clock()
     columns = reader.columns.now()

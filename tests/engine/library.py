@@ -174,7 +174,7 @@ class Library:
         return entry.no
 
     # -- engine.reader.Reader ----------------------------------------------
-    def languages(self) -> Sequence[str]:
+    def languages(self, covered: NDArray[np.bool_]) -> Sequence[str]:
         return ("en",)
 
     def hydrate(self, entries: Sequence[Entry]) -> Mapping[int, Held]:
