@@ -85,6 +85,7 @@ class Edges:
         columns = columns_of(()) if columns is None else columns
         self._now = _Now(columns, Topology(columns.source, columns.target), {}, {})
         self._waiting: dict[str, set[int]] = {}
+        self._sorted: tuple[tuple[EdgeRow, ...], dict[int, list[EdgeRow]]] = ((), {})
         self.changes = 0  # grows with every change
         waits = (columns.target == DANGLING) | (columns.target == columns.source)
         for at in np.flatnonzero(waits).tolist():
@@ -136,7 +137,13 @@ class Edges:
             return tuple(now.columns.row(places.start + at) for at in np.flatnonzero(fits).tolist())
         if source not in now.into.get(target, ()):
             return ()
-        return tuple(row for row in rows if row.target == target)
+        held, by_target = self._sorted
+        if held is not rows:  # whoever asks for one edge of a hub asks for the next one soon
+            by_target = {}
+            for row in rows:
+                by_target.setdefault(row.target, []).append(row)
+            self._sorted = (rows, by_target)
+        return tuple(by_target.get(target, ()))
 
     def all(self) -> list[EdgeRow]:
         """Every edge."""

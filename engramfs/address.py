@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from engine.slug import MAX_NAME_BYTES, SUFFIX, name_problem, nfc
-from engramfs.names import SpecialName, classify
+from engramfs.names import Asked, SpecialName, classify
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,14 @@ class Special:
 
 
 @dataclass(frozen=True, slots=True)
+class Walk:
+    """A path of links to engrams: `top` is `.graph` or `.views`, `steps` are the names below it."""
+
+    top: str
+    steps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Plain:
     """A path of the overlay. `parts` begin at the overlay's root, in both modes."""
 
@@ -63,7 +71,9 @@ class Misnamed:
     sentence: str
 
 
-Address = Root | KindDirectory | EngramFile | Special | Plain | Misnamed
+Address = Root | KindDirectory | EngramFile | Special | Walk | Plain | Misnamed
+
+WALKS = frozenset({".graph", ".views"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +109,8 @@ class Layout:
                 return self._in_kind(parent, name)
             case Plain(parts):
                 return Plain((*parts, name))
+            case Walk(top, steps):
+                return Walk(top, (*steps, name))
             case Special(name=special, request=None) if special.name == ".rejected":
                 return Special(special, None, (*parent.rest, name), parent.kind)
             case EngramFile():
@@ -113,7 +125,7 @@ class Layout:
     def _at_root(self, name: str) -> Address:
         asked = classify(name)
         if asked is not None:
-            return Special(asked.special, asked.request)
+            return _special(asked)
         kind = self.kind_of(nfc(name))
         if kind is not None:
             return KindDirectory(kind, nfc(name))
@@ -122,7 +134,7 @@ class Layout:
     def _in_kind(self, parent: KindDirectory, name: str) -> Address:
         asked = classify(name) if parent.top else None
         if asked is not None:
-            return Special(asked.special, asked.request, kind=parent.kind)
+            return _special(asked, parent.kind)
         if name.startswith(".") or not name.endswith(SUFFIX):
             return Plain((parent.directory, name), in_kind=True)
         wrong = engram_name_fault(name)
@@ -130,6 +142,12 @@ class Layout:
             return wrong
         stem = name[: -len(SUFFIX)]
         return EngramFile(parent.kind, parent.directory, nfc(stem), stem)
+
+
+def _special(asked: Asked, kind: str | None = None) -> Special | Walk:
+    if asked.special.name in WALKS and asked.request is None:
+        return Walk(asked.special.name)
+    return Special(asked.special, asked.request, kind=kind)
 
 
 def engram_name_fault(name: str) -> Misnamed | None:

@@ -158,6 +158,13 @@ class Aliases:
         for hide in list(self.hides.values()):
             self.settle(hide)
 
+    def settle_for_answers(self) -> None:
+        """What is removed must not be found by whoever asks of all, what is emptied is empty."""
+        if self.hides:
+            self.settle_all()
+        if self._ground.closing:
+            self._ground.closing.wait()
+
     def settle(self, hide: Hide) -> None:
         """Remove what was hidden, once."""
         with hide.deciding:

@@ -33,3 +33,11 @@ def holds(pid: int, end: str) -> bool:
         except OSError:
             continue  # closed meanwhile
     return False
+
+
+def working_directory(pid: int) -> str | None:
+    """The path of the directory that a process works in; None if it cannot be told."""
+    try:
+        return str(Path(f"/proc/{pid}/cwd").readlink())
+    except OSError:
+        return None

@@ -56,3 +56,10 @@ def of_directory(inode: int, mode: int, mtime_ns: int, uid: int, gid: int) -> At
     return Attributes(
         inode, stat.S_IFDIR | mode & _PERMISSIONS, 2, 0, mtime_ns, mtime_ns, mtime_ns, uid, gid
     )
+
+
+def of_symlink(inode: int, size: int, mtime_ns: int, uid: int, gid: int) -> Attributes:
+    """A generated symlink; `size` is the length of its target in bytes."""
+    return Attributes(
+        inode, stat.S_IFLNK | _PERMISSIONS, 1, size, mtime_ns, mtime_ns, mtime_ns, uid, gid
+    )

@@ -37,6 +37,9 @@ class TreeSettings:
 
     root_kind: str | None = None  # roots mode: the kind whose members stand at the root
     only_kinds: frozenset[str] | None = None  # prefix mode: the kinds shown; None: all
+    # (kind, path) of every mountpoint of the process, in each spelling that people may use; the
+    # kind is None in prefix mode. Of one kind the first is shown.
+    mountpoints: tuple[tuple[str | None, str], ...] = ((None, "/engram"),)
     show_id: bool = True
     on_conflict: str = "win"  # or "refuse"
     read_only: bool = False

@@ -1,12 +1,13 @@
 """Inode numbers, and what stands behind them.
 
 Engrams, blanks and the directories of kinds bring the engine's own lasting numbers (below 2**40).
-Special names, aliases of hidden files and the overlay have ranges of their own, so that no two
-things in a mount share a number.
+Special names, aliases of hidden files, the overlay, and the links of `.graph` and `.views` have
+ranges of their own, so that no two things in a mount share a number.
 """
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ ROOT = 1
 _SPECIAL = 1 << 44
 _ALIAS = 1 << 46
 OVERLAY = 1 << 48
+_WALKED = 1 << 62
 _KEPT = 1 << 17  # numbers remembered; a program between two calls needs a handful
 
 
@@ -54,6 +56,13 @@ class Alias:
 
 
 Node = Address | Alias
+
+
+def walked(*steps: str) -> int:
+    """The lasting number of what is found by these steps (ids where there are any): a hash of them
+    in a range of its own. No table: a directory may hold 100,000 links."""
+    digest = hashlib.blake2b("\0".join(steps).encode(), digest_size=8).digest()
+    return _WALKED | int.from_bytes(digest) & (_WALKED - 1)
 
 
 class Inodes:

@@ -12,6 +12,7 @@ from engramfs.address import (
     Plain,
     Root,
     Special,
+    Walk,
     looks_like_engram,
 )
 from engramfs.aliases import Aliases
@@ -21,15 +22,19 @@ from engramfs.inodes import OVERLAY, Node
 from engramfs.looking import missing
 from engramfs.ports import Caller, Listed, Names
 from engramfs.rejected import RejectedFiles
+from engramfs.walks import Walks
 
 
 class Listing:
     """Lists directories. No name is listed twice; special and hidden names never are."""
 
-    def __init__(self, ground: Ground, aliases: Aliases, rejected: RejectedFiles) -> None:
+    def __init__(
+        self, ground: Ground, aliases: Aliases, rejected: RejectedFiles, walks: Walks
+    ) -> None:
         self._ground = ground
         self._aliases = aliases
         self._rejected = rejected
+        self._walks = walks
 
     def entries(self, node: Node, caller: Caller) -> list[Listed]:
         """Entries without `.` and `..`. ENOTDIR, ENOENT."""
@@ -44,6 +49,8 @@ class Listing:
             return self._plain(node.parts)
         if isinstance(node, Special) and node.name.name == self._rejected.name:
             return self._rejected.listing(node)
+        if isinstance(node, Walk):
+            return self._walks.listing(node)
         if isinstance(node, Misnamed):
             missing(node)
         raise FsError("ENOTDIR", "it is a file")

@@ -14,7 +14,16 @@ from typing import NoReturn
 from engine.catalogue import Catalogue
 from engine.model import Entry
 from engramfs import attributes as shape
-from engramfs.address import Address, EngramFile, KindDirectory, Misnamed, Plain, Root, Special
+from engramfs.address import (
+    Address,
+    EngramFile,
+    KindDirectory,
+    Misnamed,
+    Plain,
+    Root,
+    Special,
+    Walk,
+)
 from engramfs.aliases import Alias, Aliases, hidden_name
 from engramfs.errors import FsError
 from engramfs.files import File
@@ -24,6 +33,7 @@ from engramfs.inodes import ROOT
 from engramfs.ports import Attributes, Caller
 from engramfs.rejected import RejectedFiles
 from engramfs.staging import Staged
+from engramfs.walks import Walks
 
 _KEPT_PATHS = 1 << 14
 _KEPT_ANSWERS = 256
@@ -32,10 +42,13 @@ _KEPT_ANSWERS = 256
 class Looking:
     """Resolves and describes."""
 
-    def __init__(self, ground: Ground, aliases: Aliases, rejected: RejectedFiles) -> None:
+    def __init__(
+        self, ground: Ground, aliases: Aliases, rejected: RejectedFiles, walks: Walks
+    ) -> None:
         self._ground = ground
         self._aliases = aliases
         self._rejected = rejected
+        self._walks = walks
         self._paths: dict[str, Address] = {}
         self._paths_of: Catalogue = ground.engine.catalogue
         self._answers: OrderedDict[str, tuple[bytes, int]] = OrderedDict()  # with its mtime
@@ -108,6 +121,8 @@ class Looking:
             return self._root()
         if isinstance(address, Special):
             return self.special(address, caller)
+        if isinstance(address, Walk):
+            return self._walks.look(address, caller)
         return missing(address)
 
     def engram(self, address: EngramFile, caller: Caller) -> Attributes:
@@ -323,17 +338,12 @@ class Looking:
 
     def answer(self, address: Special, caller: Caller) -> bytes:
         """The bytes of a control file."""
-        self._settle()
+        self._aliases.settle_for_answers()
         return self._ground.control.serve(special_name(address), caller)
-
-    def _settle(self) -> None:
-        """What is removed must not be found, what is emptied is empty."""
-        self._aliases.settle_all()
-        self._ground.closing.wait()
 
     def _answer(self, name: str, caller: Caller, mode: int) -> tuple[int, int]:
         """(size, mtime): the time when the answer was first this one."""
-        self._settle()
+        self._aliases.settle_for_answers()
         try:
             data = self._ground.control.serve(name, caller)
         except FsError:

@@ -15,6 +15,7 @@ from engramfs.address import (
     Plain,
     Root,
     Special,
+    Walk,
     forbidden_engram_shape,
 )
 from engramfs.aliases import Aliases, hidden_name
@@ -26,23 +27,32 @@ from engramfs.looking import missing
 from engramfs.opener import Opener
 from engramfs.ports import Caller
 from engramfs.rejected import RejectedFiles
+from engramfs.walks import Walks
 
 
 class Making:
     """mkdir, rmdir, unlink, symlink, link."""
 
     def __init__(
-        self, ground: Ground, opener: Opener, aliases: Aliases, rejected: RejectedFiles
+        self,
+        ground: Ground,
+        opener: Opener,
+        aliases: Aliases,
+        rejected: RejectedFiles,
+        walks: Walks,
     ) -> None:
         self._ground = ground
         self._opener = opener
         self._aliases = aliases
         self._rejected = rejected
+        self._walks = walks
 
     # -- making ------------------------------------------------------------
     def mkdir(self, address: Address, mode: int) -> None:
         """A plain directory, or at the root of an open mount a kind."""
         ground = self._ground
+        if isinstance(address, Walk):
+            self._walks.mkdir(address)
         self._allow(address, "directory")
         if isinstance(address, Root | KindDirectory):
             raise FsError("EEXIST", "the directory is there already")
@@ -71,8 +81,11 @@ class Making:
             raise FsError("EINVAL", str(error)) from None
         ground.touch_root(ground.clock())
 
-    def symlink(self, address: Address, target: str) -> None:
-        """A symlink in the overlay."""
+    def symlink(self, address: Address, target: str, caller: Caller) -> None:
+        """A symlink in the overlay; in `.graph` an edge."""
+        if isinstance(address, Walk):
+            self._walks.symlink(address, target, caller)
+            return
         self._allow(address, "symlink")
         if isinstance(address, Plain):
             self._ground.overlay.symlink(target, address.parts)
@@ -81,6 +94,8 @@ class Making:
 
     def readlink(self, node: Node) -> str:
         """The target as written. EINVAL for what is no symlink."""
+        if isinstance(node, Walk):
+            return self._walks.readlink(node)
         if not isinstance(node, Plain):
             raise FsError("EINVAL", "it is no symlink")
         if self._ground.outside(node.parts):
@@ -111,6 +126,8 @@ class Making:
             raise misnamed(address)
         if isinstance(address, Special):
             raise FsError("EACCES", f"{address.name.name} is a special name; nothing can be made")
+        if isinstance(address, Walk):
+            raise self._walks.refuse_file(address)
         if isinstance(address, EngramFile):
             raise FsError("EPERM", forbidden_engram_shape(address, shape))
         if isinstance(address, Plain):
@@ -130,6 +147,9 @@ class Making:
             missing(address)
         if isinstance(address, Special):
             self._rmdir_special(address)
+            return
+        if isinstance(address, Walk):
+            self._walks.rmdir(address)
             return
         if isinstance(address, EngramFile):
             if ground.entry(place_of(address)) is None:
@@ -188,6 +208,8 @@ class Making:
             if address.name.name != self._rejected.name:
                 raise FsError("EACCES", f"{address.name.name} is generated")
             self._rejected.discard(address)
+        elif isinstance(address, Walk):
+            self._walks.unlink(address)
         elif isinstance(address, Misnamed):
             missing(address)
         else:

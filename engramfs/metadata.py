@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from engramfs.address import EngramFile, KindDirectory, Misnamed, Plain, Root, Special
+from engramfs.address import EngramFile, KindDirectory, Misnamed, Plain, Root, Special, Walk
 from engramfs.aliases import Alias, Aliases
 from engramfs.commits import Commits, set_attributes
 from engramfs.errors import FsError
@@ -47,6 +47,8 @@ class Metadata:
             self._require_shown(node)
             ground.overlay.chmod(node.parts, mode)
             return
+        if isinstance(node, Walk):
+            raise FsError("EACCES", f"{node.top} is generated")
         file = self._engram_or_directory(node, handle)
         if isinstance(node, KindDirectory):
             ground.engine.set_directory(ground.scope, node.kind, mode=mode & 0o777)
@@ -121,6 +123,8 @@ class Metadata:
             if mode is None or not mode & 0o222 or node.rest:
                 raise FsError("EACCES", f"{node.name.name} is generated and can only be read")
             return  # a request is written whole; there is nothing to cut
+        if isinstance(node, Walk):
+            raise FsError("EACCES", f"{node.top} is generated", "open the file to empty it")
         ground.require_writable()
         if isinstance(handle, PlainHandle):
             os.ftruncate(handle.descriptor, size)

@@ -17,6 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -100,6 +101,13 @@ def _serve(
     shown = frozenset(_kind(engine, name) for name in only) if only else None
     show_id = settings.text("id_in_file") == "shown"
     paths = tuple(point.path for point in where)
+    roots = {point.path: _kind(engine, point.kind) for point in where if point.kind is not None}
+    # As they were given and as they really are: links to engrams are typed in both ways.
+    spelled = tuple(
+        (roots.get(path), each)
+        for path in paths
+        for each in dict.fromkeys((path, os.path.realpath(path)))
+    )
     host = Host(engine, settings.store, namespace, paths, show_id)
     options = Options(
         allow_other=settings.flag("allow_other"),
@@ -112,11 +120,12 @@ def _serve(
         stack.callback(overlay.close)
         loops = []
         for point in where:
-            root = None if point.kind is None else _kind(engine, point.kind)
+            root = roots.get(point.path)
             about = ControlSettings(point.path, root, shown, show_id)
             control = ControlFiles(engine, scope, about, packs=host.packs)
             stack.callback(control.close)
-            tree = Tree(engine, scope, overlay, control, _tree_settings(settings, root, shown))
+            look = replace(_tree_settings(settings, root, shown), mountpoints=spelled)
+            tree = Tree(engine, scope, overlay, control, look)
             loop = _Loop(tree, point.path, options, ended)
             stack.callback(loop.join, _LAST_CALLS_SECONDS)
             stack.callback(tree.shutdown)

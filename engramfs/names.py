@@ -15,7 +15,7 @@ class Kept(StrEnum):
     """What a special name is."""
 
     ANSWER = "answer"  # a file that answers a request
-    DIRECTORY = "directory"  # `.rejected`
+    DIRECTORY = "directory"  # `.rejected`, `.graph`, `.views`
     LATER = "later"  # reserved: its feature is not in this release
 
 
@@ -109,8 +109,18 @@ _ROWS = (
     _later(".expand", "the neighbours of an engram"),
     _later(".link", "makes an edge"),
     _later(".unlink", "removes an edge"),
-    _later(".graph", "the edges as a graph"),
-    _later(".views", "stored questions as directories"),
+    SpecialName(
+        ".graph",
+        Kept.DIRECTORY,
+        0o755,
+        "KIND/SLUG/out/RELATION/ and in/: neighbours as links; ln -s makes an edge, rm removes it",
+    ),
+    SpecialName(
+        ".views",
+        Kept.DIRECTORY,
+        0o755,
+        "KIND/PROPERTY/VALUE/: engrams as links, by enum, boolean, link and tag",
+    ),
     _later(".history", "earlier versions"),
     _later(".digests", "summaries of scopes"),
     _later(".briefing", "what to know before starting"),

@@ -14,6 +14,7 @@ from engramfs.address import (
     Misnamed,
     Plain,
     Special,
+    Walk,
     forbidden_plain,
 )
 from engramfs.aliases import Alias, Aliases
@@ -26,6 +27,7 @@ from engramfs.looking import Looking, missing, special_name
 from engramfs.ports import Attributes, Caller, Opened
 from engramfs.rejected import RejectedFiles
 from engramfs.staging import Staged
+from engramfs.walks import Walks
 
 _FRESH_SECONDS = 1.0  # a file hidden longer ago was no accident of timing
 _KEPT_LATE = 256
@@ -35,12 +37,18 @@ class Opener:
     """Makes handles."""
 
     def __init__(
-        self, ground: Ground, looking: Looking, aliases: Aliases, rejected: RejectedFiles
+        self,
+        ground: Ground,
+        looking: Looking,
+        aliases: Aliases,
+        rejected: RejectedFiles,
+        walks: Walks,
     ) -> None:
         self._ground = ground
         self._looking = looking
         self._aliases = aliases
         self._rejected = rejected
+        self._walks = walks
         self._late: dict[int, Address] = {}  # by thread: what it opened too late
 
     def open(self, node: Node, flags: int, caller: Caller) -> Opened:
@@ -53,6 +61,8 @@ class Opener:
             return self._plain(node, flags, 0, caller)
         if isinstance(node, Special):
             return self._special(node, flags, caller)
+        if isinstance(node, Walk):
+            return Opened(self._ground.add(self._walks.open(node, flags, caller)), True)
         if isinstance(node, Misnamed):
             missing(node)
         raise FsError("EISDIR", "it is a directory")
@@ -70,10 +80,24 @@ class Opener:
             return self._looking.look(address, caller), opened
         if isinstance(address, Special):
             return self._create_special(address, flags, caller)
+        if isinstance(address, Walk):
+            return self._create_walk(address, flags, caller)
         if isinstance(address, Misnamed):
             raise misnamed(address)
         code = "EEXIST" if flags & os.O_EXCL else "EISDIR"
         raise FsError(code, "a directory has this name")
+
+    def _create_walk(self, address: Walk, flags: int, caller: Caller) -> tuple[Attributes, Opened]:
+        """What is there can be opened; nothing new can be made."""
+        if not address.steps:
+            raise self._walks.refuse_file(address)
+        try:
+            found = self._looking.look(address, caller)
+        except FsError:
+            raise self._walks.refuse_file(address) from None
+        if flags & os.O_EXCL:
+            raise FsError("EEXIST", f"{address.steps[-1]} is there already")
+        return found, self.open(address, flags, caller)
 
     def allow_plain(self, address: Plain, flags: int = 0) -> None:
         """EPERM where no plain file may be made (one that is there may be opened)."""

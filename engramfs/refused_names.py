@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from engine.errors import Problem, StoreFull
-from engramfs.address import KindDirectory, Plain, Special
+from engramfs.address import KindDirectory, Plain, Special, Walk
 from engramfs.errors import FsError
 from engramfs.ground import Ground
 
@@ -32,8 +32,11 @@ class RefusedNames:
         if error.code not in _CODES or self._ground.settings.read_only:
             return
         kind, path = self._place(parent, name)
+        self.record(kind, path, "name", (Problem(_text(error.message), hint=error.hint),))
+
+    def record(self, kind: str, path: str, event: str, problems: Sequence[Problem]) -> None:
+        """Tell in `.errors` what was refused at a path that is no engram's."""
         place = f"/{path}"  # no engram's slug begins so
-        problem = Problem(_text(error.message), hint=error.hint)
         engine, scope = self._ground.engine, self._ground.scope
         try:
             engine.clear_notices(scope, kind, place)
@@ -42,12 +45,16 @@ class RefusedNames:
                 kind=kind,
                 slug=place,
                 path=path,
-                event="name",
-                problems=(problem,),
+                event=event,
+                problems=problems,
                 source=None,
             )
-        except StoreFull as full:  # the name is refused all the same
+        except StoreFull as full:  # it is refused all the same
             log.warning("not told in .errors: %s", full)
+
+    def settle(self, kind: str, path: str) -> None:
+        """What was refused at the path is done."""
+        self._ground.engine.clear_notices(self._ground.scope, kind, f"/{path}")
 
     def _place(self, parent: int, name: str) -> tuple[str, str]:
         """(the kind or "", the path as the mount shows it)."""
@@ -61,6 +68,8 @@ class RefusedNames:
                 return kind, "/".join((*map(_text, parts[1 if root else 0 :]), name))
             case Special(rest=rest):
                 return "", "/".join((".rejected", *rest, name))
+            case Walk(top, steps):
+                return "", "/".join((top, *map(_text, steps), name))
             case _:
                 return "", name
 

@@ -10,7 +10,16 @@ from __future__ import annotations
 import os
 
 from engine.errors import Invalid
-from engramfs.address import Address, EngramFile, KindDirectory, Misnamed, Plain, Root, Special
+from engramfs.address import (
+    Address,
+    EngramFile,
+    KindDirectory,
+    Misnamed,
+    Plain,
+    Root,
+    Special,
+    Walk,
+)
 from engramfs.aliases import Aliases, hidden_name
 from engramfs.arriving import Arriving
 from engramfs.errors import FsError
@@ -23,6 +32,7 @@ from engramfs.moving import Moving
 from engramfs.opener import Opener
 from engramfs.ports import Caller
 from engramfs.rejected import RejectedFiles
+from engramfs.walks import Walks
 
 NOREPLACE, EXCHANGE = 1, 2  # as the kernel numbers them; WHITEOUT (4) is EINVAL
 
@@ -37,6 +47,7 @@ class Renaming:
         aliases: Aliases,
         opener: Opener,
         rejected: RejectedFiles,
+        walks: Walks,
         moving: Moving,
         leaving: Leaving,
         arriving: Arriving,
@@ -46,6 +57,7 @@ class Renaming:
         self._aliases = aliases
         self._opener = opener
         self._rejected = rejected
+        self._walks = walks
         self._moving = moving
         self._leaving = leaving
         self._arriving = arriving
@@ -60,6 +72,9 @@ class Renaming:
         if flags & ~(NOREPLACE | EXCHANGE) or flags == NOREPLACE | EXCHANGE:
             raise FsError("EINVAL", "these rename flags are not possible here")
         _require_names(old, new)
+        if isinstance(old, Walk) or isinstance(new, Walk):
+            self._walks.rename(old, new)
+            return
         if self._aliases.hides:
             if isinstance(new, EngramFile | Plain):
                 self._aliases.restore(new)

@@ -7,7 +7,8 @@ Flags are Linux's numbers (os.O_*); rename flags 1 NOREPLACE, 2 EXCHANGE, 4 WHIT
 Handles are integers of this tree, never file descriptors.
 
 The rooms: looking (paths, attributes), listing, opener, staging and commits (writes), metadata,
-xattrs, making, renaming (moving, leaving, arriving), aliases (libfuse's hidden files), rejected.
+xattrs, making, renaming (moving, leaving, arriving), aliases (libfuse's hidden files), rejected,
+walks (`.graph` and `.views`).
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from engramfs.refused_names import RefusedNames, tells
 from engramfs.rejected import RejectedFiles
 from engramfs.renaming import Renaming
 from engramfs.staging import Staged
+from engramfs.walks import Walks
 from engramfs.xattrs import Xattrs
 
 if TYPE_CHECKING:
@@ -75,19 +77,21 @@ class Tree:
         self._aliases = Aliases(
             ground, lambda address, writer: self._making.remove(address, writer)
         )
-        self._looking = Looking(ground, self._aliases, rejected)
+        self._walks = walks = Walks(ground, self._aliases, self.names)
+        self._looking = Looking(ground, self._aliases, rejected, walks)
         self._commits = Commits(ground, refusals, self._aliases)
-        self._opener = Opener(ground, self._looking, self._aliases, rejected)
-        self._making = Making(ground, self._opener, self._aliases, rejected)
+        self._opener = Opener(ground, self._looking, self._aliases, rejected, walks)
+        self._making = Making(ground, self._opener, self._aliases, rejected, walks)
         self._metadata = Metadata(ground, self._aliases, self._commits)
         self._xattrs = Xattrs(ground, self._aliases)
-        self._listing = Listing(ground, self._aliases, rejected)
+        self._listing = Listing(ground, self._aliases, rejected, walks)
         self._renaming = Renaming(
             ground,
             self._looking,
             self._aliases,
             self._opener,
             rejected,
+            walks,
             Moving(ground, self._commits, refusals),
             Leaving(ground),
             Arriving(ground, self._commits, refusals),
@@ -251,6 +255,7 @@ class Tree:
                 held.close()
         elif isinstance(held, Talk):
             self._looking.forget(held)
+            self._walks.forget(held)
             held.session.close()
 
     # -- directories -------------------------------------------------------
@@ -296,9 +301,9 @@ class Tree:
 
     @tells(0)
     def symlink(self, parent: int, name: str, target: str, caller: Caller) -> Attributes:
-        """Overlay only."""
+        """In the overlay, and in `.graph`, where it makes an edge."""
         self._step()
-        self._making.symlink(self._looking.child(parent, name), target)
+        self._making.symlink(self._looking.child(parent, name), target, caller)
         return self.lookup(parent, name, caller)
 
     def readlink(self, inode: int, caller: Caller) -> str:
@@ -350,6 +355,7 @@ class Tree:
         Raises the first error of the store, after every handle was tried.
         """
         self._aliases.settle_all()
+        self._walks.close()
         failed: Exception | None = None
         for number, held in list(self._ground.handles.items()):
             if isinstance(held, Staged):

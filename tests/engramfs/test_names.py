@@ -14,7 +14,7 @@ RESERVED = [
 ]
 IN_THIS_RELEASE = {
     ".recall", ".search", ".schema", ".status", ".errors", ".rejected", ".help", ".events",
-    ".find_exact", ".find_objects", ".continue", ".text", ".vector",
+    ".find_exact", ".find_objects", ".continue", ".text", ".vector", ".graph", ".views",
 }  # fmt: skip
 
 
