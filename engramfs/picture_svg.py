@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape
 
 from engramfs.picture import Picture, colours, degrees, xml_text
 
 _WIDTH = 1600.0
-_MARGIN = 60.0
+_MARGIN = 100.0
 _LINE = 22.0  # of the legend
 _LABELS = 120  # more hide what they name
+_LETTER = 7.0  # about as wide as one is
 _LABEL = 40  # characters
 _ARROWS = 2_000  # of more edges the heads are only ink
 
@@ -71,11 +72,8 @@ def _lines(picture: Picture) -> Iterator[str]:
             f'fill="{kinds[node.kind][0]}"><title>{_text(said)}</title></circle>'
         )
     yield "</g><g>"
-    named = sorted(range(len(at)), key=lambda no: (-links[no], no))[:_LABELS]
-    for no in named:
+    for no, label in _labels(picture, at, links):
         x, y = at[no]
-        label = picture.nodes[no].label
-        label = label if len(label) <= _LABEL else label[: _LABEL - 1] + "…"
         yield f'<text class="label" x="{x:.1f}" y="{y - radii[no] - 4:.1f}">{_text(label)}</text>'
     yield "</g>"
     yield f'<text class="about" x="{_MARGIN}" y="{_MARGIN}">{_text(picture.about)}</text>'
@@ -85,6 +83,22 @@ def _lines(picture: Picture) -> Iterator[str]:
         yield f'<circle cx="{_MARGIN + 6}" cy="{y - 4}" r="6" fill="{colour}"/>'
         yield f'<text x="{_MARGIN + 20}" y="{y}">{_text(kind)} ({count:,})</text>'
     yield "</svg>"
+
+
+def _labels(
+    picture: Picture, at: Sequence[tuple[float, float]], links: Sequence[int]
+) -> Iterator[tuple[int, str]]:
+    """(node, its label) of those linked best, without one that would lie on another."""
+    taken: list[tuple[float, float, float]] = []
+    for no in sorted(range(len(at)), key=lambda no: (-links[no], no)):
+        label = picture.nodes[no].label
+        label = label if len(label) <= _LABEL else label[: _LABEL - 1] + "…"
+        (x, y), half = at[no], len(label) * _LETTER / 2
+        if all(abs(x - x2) > half + half2 or abs(y - y2) > _LINE for x2, y2, half2 in taken):
+            taken.append((x, y, half))
+            yield no, label
+        if len(taken) == _LABELS:
+            return
 
 
 def _fitted(

@@ -151,7 +151,7 @@ def test_no_text_is_markup_in_an_svg(said: list[str], about: str) -> None:
     assert len(found) == len(made.nodes)
     for circle, node in zip(found, made.nodes, strict=True):
         title = circle.findtext(f"{SVG}title") or ""
-        assert as_read(node.label).strip() in title
+        assert as_read(node.label.strip()) in title
     assert (root.findtext(f"{SVG}title") or "") == as_read(about)
     assert len(list(root.iter(f"{SVG}line"))) == len(made.ties)
     known = {
@@ -159,6 +159,19 @@ def test_no_text_is_markup_in_an_svg(said: list[str], about: str) -> None:
         *("path", "rect", "g", "line", "circle", "text"),
     }
     assert {element.tag for element in root.iter()} <= {f"{SVG}{tag}" for tag in known}
+
+
+def test_no_name_lies_on_another_in_an_svg() -> None:
+    nodes = [[f"id-{at}", "note", "", f"A name of some length {at}", ""] for at in range(300)]
+    ties = [[at, (at * 7 + 1) % 300, "about", ""] for at in range(300)]
+    root = ElementTree.fromstring(
+        svg(from_message({"nodes": nodes, "ties": ties, "whole": 300}, "x"))
+    )
+    labels = [text for text in root.iter(f"{SVG}text") if text.get("class") == "label"]
+    assert 10 < len(labels) <= 120
+    boxes = [(float(text.get("x", "")), float(text.get("y", ""))) for text in labels]
+    for at, (x, y) in enumerate(boxes):
+        assert all(abs(x - x2) > 100 or abs(y - y2) > 12 for x2, y2 in boxes[:at])
 
 
 def test_an_svg_of_nothing_says_so() -> None:
