@@ -22,6 +22,8 @@ from engramfs.wire import Failed, Message
 if TYPE_CHECKING:
     from engine.engine import Engine
     from engine.model import Commit, Entry, Namespace
+    from engramfs.graph_forms import View
+    from engramfs.points import Point
 
 Progress = Callable[[Message], None]
 
@@ -38,6 +40,7 @@ class Host:
     mountpoints: tuple[str, ...] = ()
     show_id: bool = True  # lines are counted with the id line that reading shows
     packs: Packs = field(default_factory=Packs)
+    points: tuple[Point, ...] = ()  # the mountpoints in each spelling that people may use
 
 
 def perform(host: Host, request: Message, progress: Progress) -> Message:
@@ -93,6 +96,12 @@ def _recall(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
     return {"text": pack.rendered.decode("utf-8", "replace")}
 
 
+def _next_request(set_id: str, offset: int, limit: int) -> str:
+    if not set_id:
+        return f"--offset {offset}"
+    return f"engramfs search --continue {set_id} --offset {offset} --limit {limit}"
+
+
 def _search(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
     """A page of hits. `search` names the way to search, `pairs` are its request."""
     from engine.recall.searches import SEARCHES, parse_search
@@ -101,11 +110,6 @@ def _search(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
     search = str(arguments.get("search", "search"))
     if search not in SEARCHES:
         raise Failed(f"the server knows no search {search!r}", 2)
-
-    def next_request(set_id: str, offset: int, limit: int) -> str:
-        if not set_id:
-            return f"--offset {offset}"
-        return f"engramfs search --continue {set_id} --offset {offset} --limit {limit}"
 
     try:
         engine = host.engine
@@ -121,10 +125,100 @@ def _search(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
             page = searching.run(engine, tree, request, shown=host.show_id)
         if not host.mountpoints:
             page = replace(page, set_id="")  # it ends with this process
-        answer = searching.render(request, page, lambda entry: _path(host, entry), next_request)
+        view = _view(host, scope, arguments)
+        answer = searching.render(request, page, view.path_of, _next_request, view.name)
     except Invalid as error:
         raise Failed(str(wire.failure(error)), 2) from error
     return {"text": answer.decode("utf-8", "replace")}
+
+
+def _view(host: Host, scope: Scope, arguments: Message) -> View:
+    """What a command about the graph sees: `paths` are its words as paths where it was typed."""
+    from engramfs.graph_forms import View
+    from engramfs.refs import ref_of
+
+    engine, paths = host.engine, arguments.get("paths") or {}
+    tree = Scope(scope.attributes or host.tree, exact=True)  # where `kind/slug` is looked up
+    return View(
+        engine,
+        scope,
+        lambda text: ref_of(engine, tree, text, host.points, path=str(paths.get(text, ""))),
+        lambda entry: _path(host, entry),
+        _next_request,
+        shown=host.show_id,
+        keeps=bool(host.mountpoints),
+    )
+
+
+def _graph(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+    """Ask the graph. `ask` names the question, `pairs` are its request."""
+    from engramfs.graph_answers import answer
+    from engramfs.graph_requests import ASKS, parse_ask
+
+    question = str(arguments["ask"])
+    if question not in ASKS:
+        raise Failed(f"the server knows no question {question!r} of the graph", 2)
+    try:
+        request = parse_ask(question, _pairs(arguments), host.engine.config)
+        told = answer(_view(host, scope, arguments), request)
+    except Invalid as error:
+        raise Failed(str(wire.failure(error)), 2) from error
+    return {"text": told.decode("utf-8", "replace")}
+
+
+def _edge(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+    """Make or remove an edge: `ask` is link or unlink."""
+    from engramfs import graph_answers
+    from engramfs.graph_requests import parse_edge
+
+    doing = str(arguments["ask"])
+    act = graph_answers.link if doing == "link" else graph_answers.unlink
+    try:
+        told = act(_view(host, scope, arguments), parse_edge(doing, _pairs(arguments)))
+    except Invalid as error:
+        raise Failed(str(wire.failure(error)), 2) from error
+    return {"text": told.decode("utf-8", "replace")}
+
+
+def _mv(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+    """Rename the engram `a` to `b`; `rewrite` its links, `replace` what is there."""
+    from engine.slug import SUFFIX, nfc
+    from engramfs.address import engram_name_fault
+    from engramfs.refs import place_for
+
+    engine, b = host.engine, str(arguments["b"])
+    entry = engine.by_id(scope, _view(host, scope, arguments).ref(str(arguments["a"])))
+    if entry is None:
+        raise NotFound(f"there is no engram {arguments['a']}")
+    path = str((arguments.get("paths") or {}).get(b, ""))
+    kind, name = place_for(engine.catalogue, b, entry.name, host.points, path)
+    fault = engram_name_fault(f"{name}{SUFFIX}")
+    if fault is not None:
+        raise Failed(fault.sentence, 2)
+    its = Scope(entry.namespace, exact=True)
+    there = engine.lookup(its, kind, nfc(name))
+    taken = there is not None and not there.empty and there.id != entry.id
+    if taken and not arguments.get("replace"):
+        raise Failed(f"{kind}/{name} is there already (move it away, or say --replace)")
+    rewrite = bool(arguments.get("rewrite"))
+    commit = engine.rename(its, entry.id, kind, nfc(name), name=name, by="mv", rewrite=rewrite)
+    return {
+        "from": _path(host, entry) or f"{entry.kind}/{entry.name}",
+        "to": _path(host, commit.entry) or f"{kind}/{name}",
+        "rewritten": [_path(host, linker) or linker.id for linker in commit.rewritten],
+    }
+
+
+def _graph_show(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+    """What a picture is drawn of: `around` an engram, or None for all; laying out is the asker's
+    work, lest the mount stand still meanwhile."""
+    from engramfs.picture import to_message
+
+    around = arguments["around"]
+    if around is not None:
+        around = _view(host, scope, arguments).ref(str(around))
+    found = host.engine.excerpt(scope, around, int(arguments["hops"]))
+    return to_message(found, lambda entry: _path(host, entry))
 
 
 def _import(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
@@ -238,6 +332,11 @@ _COMMANDS: Mapping[str, Callable[[Host, Scope, Message, Progress], Message]] = {
     "status": _status,
     "recall": _recall,
     "search": _search,
+    "graph": _graph,
+    "graph show": _graph_show,
+    "link": _edge,
+    "unlink": _edge,
+    "mv": _mv,
     "import": _import,
     "kinds show": _kinds_show,
     "kinds apply": _kinds_apply,

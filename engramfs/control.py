@@ -16,14 +16,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineError, Invalid, NotFound, Problem, StoreFull, StrictRecallFailed
-from engine.recall.pairs import Pairs, parse_pairs, parse_written
+from engine.recall.pairs import Pairs, parse_pairs
 from engramfs import render
 from engramfs.answers import Kept, Packs
 from engramfs.conversation import Conversation
 from engramfs.errors import FsError
 from engramfs.events import EventLog, line_of
 from engramfs.names import SpecialName, classify
-from engramfs.questions import AGAIN, NAME, WRITTEN, Questions
+from engramfs.points import Point
+from engramfs.questions import AGAIN, NAME, WRITTEN, Questions, written_pairs
 from engramfs.reports import Reports
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class ControlSettings:
     root_kind: str | None = None  # roots mode: the kind that it is limited to
     only_kinds: frozenset[str] | None = None  # prefix mode: the kinds shown; None: all
     show_id: bool = True  # files show their id line
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class _Outcome:
 
 
 class ControlFiles:
-    """Serves the special names but `.rejected`; see `engramfs.ports.Control`."""
+    """Serves the special names that are files; see `engramfs.ports.Control`."""
 
     def __init__(
         self,
@@ -94,7 +96,7 @@ class ControlFiles:
             self._kinds,
             self.path_of,
             packs if packs is not None else Packs(clock),
-            settings.mountpoint,
+            Point(settings.mountpoint, settings.root_kind),
             shown=settings.show_id,
         )
         self._reports = Reports(
@@ -110,7 +112,7 @@ class ControlFiles:
         self._outcomes: Kept[tuple[str, str, Pairs], _Outcome] = Kept(
             ANSWERS, ANSWER_SECONDS, clock
         )
-        self._last: Kept[tuple[str, int, int], Pairs | _Failure] = Kept(
+        self._last: Kept[tuple[str, int, int], Pairs | _Failure | bytes] = Kept(
             SESSIONS, SESSION_SECONDS, clock
         )
         self._unsubscribe = engine.subscribe(self._committed)
@@ -131,10 +133,8 @@ class ControlFiles:
         if asked is None or not asked.special.exists:
             return None
         special = asked.special
-        if special.name == ".rejected":
-            return stat.S_IFDIR | special.mode if asked.request is None else None
         if asked.request is None:
-            return stat.S_IFREG | special.mode
+            return (stat.S_IFDIR if special.directory else stat.S_IFREG) | special.mode
         return stat.S_IFREG | 0o444 if special.asks else None
 
     def live(self, name: str) -> bool:
@@ -144,12 +144,13 @@ class ControlFiles:
     def serve(self, name: str, caller: Caller) -> bytes:
         """The whole answer. FsError: ENOENT, EINVAL for a bad request, ECANCELED when strict."""
         asked = classify(name)
-        if asked is None or self.mode(name) is None or asked.special.name == ".rejected":
+        mode = self.mode(name)
+        if asked is None or mode is None or stat.S_ISDIR(mode):
             raise FsError("ENOENT", f"{name} is not served here", "read .help for what is")
         special = asked.special
         if special.name == _LIVE:
             return self._events.whole()
-        if not special.writable:
+        if not special.writable and not special.directory:
             return self._report(special, asked.request or "")
         if asked.request is not None:
             return self._by_name(special, asked.request, caller)
@@ -163,6 +164,12 @@ class ControlFiles:
         if asked is None or asked.request is not None or not asked.special.writable:
             raise FsError("EACCES", f"{name} is generated", "it can only be read")
         special = asked.special
+        if special.changes:
+            return Conversation(
+                lambda request: self._do(special, request, caller),
+                lambda _: self._bare(special, caller),
+                lambda: self._bare(special, caller),
+            )
         return Conversation(
             lambda request: self._ask(special, request, caller),
             lambda request: self._answer(special, request, caller),
@@ -189,9 +196,29 @@ class ControlFiles:
         last = self._last.get(_session(special, caller))
         if isinstance(last, _Failure):
             raise last.error()
+        if isinstance(last, bytes):
+            return last
         if last is None:
             return render.usage_text(special, self._settings.mountpoint)
         return self._written(special, last, AGAIN)
+
+    def _do(self, special: SpecialName, request: bytes, caller: Caller) -> None:
+        """Make or remove an edge: once, at the close of the handle or before its answer is read.
+
+        What came of it is what this session reads from the bare name.
+        """
+        if self._settings.read_only:
+            raise FsError("EROFS", "the mount is read-only")
+        pairs: Pairs = (("", request[:200].decode("utf-8", "replace").strip()),)
+        came: bytes | _Failure
+        try:
+            pairs = written_pairs(special.name, request)
+            came = self._questions.change(special.name, pairs)
+        except EngineError as error:
+            came = self._refused(special, pairs, WRITTEN, error)
+        self._last.put(_session(special, caller), came)
+        if isinstance(came, _Failure):
+            raise came.error()
 
     def _ask(self, special: SpecialName, request: bytes, caller: Caller) -> None:
         """Judge what was written, at the close of a handle that has not read its answer.
@@ -210,7 +237,7 @@ class ControlFiles:
         """(the pairs, do they wait for vectors); this caller's last request from now on."""
         pairs: Pairs = (("", request[:200].decode("utf-8", "replace").strip()),)
         try:
-            pairs = parse_written(request)
+            pairs = written_pairs(special.name, request)
             waits = self._questions.judge(special.name, pairs, WRITTEN)
         except Invalid as error:
             failure = self._refused(special, pairs, WRITTEN, error)

@@ -7,6 +7,7 @@ groups have forms of their own. In Markdown stored text stands behind `> ` (docs
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from engine.errors import NotFound
@@ -123,6 +124,8 @@ def _hits(
         shown=view.shown,
         warnings=warnings,
     )
+    if not view.keeps:
+        page = replace(page, set_id="")
     if request.format == "md":
         return searching.page_text(request, page, view.path_of, view.next_request, view.name)
     return as_json(

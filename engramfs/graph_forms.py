@@ -26,6 +26,7 @@ class View:
 
     `ref` gives the id of what a person named, or raises NotFound; `kinds` are those shown, None:
     all. `shown`: files show their id line. `next_request` is that of `engramfs.searching`.
+    `keeps`: a result set outlives the answer.
     """
 
     engine: Engine
@@ -35,6 +36,7 @@ class View:
     next_request: searching.Next
     kinds: frozenset[str] | None = None
     shown: bool = True
+    keeps: bool = True
 
     def sees(self, entry: Entry | None) -> bool:
         """Is its kind shown?"""

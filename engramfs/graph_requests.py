@@ -14,6 +14,7 @@ from engine.expand import MOST_HOPS, NEAREST, Expansion
 from engine.filters import split
 from engine.model import EdgeMeta
 from engine.recall.given import FORMATS, Given
+from engine.recall.pairs import Pairs
 from engine.recall.searches import MOST_OFFSET
 from engine.walk import DIRECTIONS
 
@@ -41,7 +42,7 @@ EDGE_KEYS: Mapping[str, tuple[str, ...]] = {  # what is said to make and to remo
     "link": (*_ENDS, *_META, "format"),
     "unlink": (*_ENDS, "format"),
 }
-LINE = "line"  # the key of an edge written as three words
+LINE = ""  # the key of an edge written as plain words
 _SPELLED = "from=note/a&relation=about&to=note/b"
 
 
@@ -80,9 +81,10 @@ def parse_ask(
     """Judge the pairs of a question; `form` as in `parse_request`."""
     keys = ASKS[ask]
     given = Given(pairs, keys, of=ask, filters=False, many=("of", "relations"))
+    slash = "%2F" if form == "name" else "/"
     for key in _WANTED.get(ask, ()):
         if not given.has(key):
-            given.refuse(key, f"{key} is missing", f"name an engram: {key}=note/a")
+            given.refuse(key, f"{key} is missing", f"name an engram: {key}=note{slash}a")
     question, relation = given.question(config, form), given.one("relation").strip()
     if ask == "find_links" and not (question or relation):
         given.refuse("q", "neither q nor relation is given", "ask q=…, relation=… or both")
@@ -113,12 +115,20 @@ def parse_ask(
     return request
 
 
+def edge_pairs(pairs: Pairs) -> Pairs:
+    """Three plain words as the pairs that they mean; anything else as it is."""
+    words = pairs[0][1].split() if len(pairs) == 1 and pairs[0][0] == LINE else ()
+    return tuple(zip(_ENDS, words, strict=True)) if len(words) == len(_ENDS) else pairs
+
+
 def parse_edge(doing: str, pairs: Iterable[tuple[str, str]]) -> EdgeRequest:
     """Judge what was said to `link` or `unlink`. Ends, relation and metadata are the engine's to
     judge."""
-    pairs = list(pairs)
-    if len(pairs) == 1 and pairs[0][0] == LINE:
-        pairs = _of_words(pairs[0][1])
+    pairs = tuple(pairs)
+    for key, line in pairs:
+        if key == LINE:
+            said = f"`{shown(line)}` is not from, relation and to"
+            raise Invalid(Problem(said, hint=f"write note/a about note/b, or {_SPELLED}"))
     given = Given(pairs, EDGE_KEYS[doing], of=doing, filters=False)
     for key in _ENDS:
         if not given.has(key):
@@ -148,18 +158,6 @@ def ask_of(pairs: Iterable[tuple[str, str]]) -> tuple[str, tuple[tuple[str, str]
         return asked[0], tuple(pair for pair in pairs if pair[0] != "ask")
     said = f"ask: `{shown(asked[0])}` is not known" if len(asked) == 1 else "ask is not given once"
     raise Invalid(Problem(said, key="ask", hint=f"one of {', '.join(ANALYSES)}"))
-
-
-def _of_words(line: str) -> list[tuple[str, str]]:
-    words = line.split()
-    if len(words) == len(_ENDS):
-        return list(zip(_ENDS, words, strict=True))
-    raise Invalid(
-        Problem(
-            f"`{shown(line)}` is not from, relation and to",
-            hint=f"write note/a about note/b, or {_SPELLED}",
-        )
-    )
 
 
 def _confidence(given: Given) -> float | None:

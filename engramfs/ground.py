@@ -43,6 +43,7 @@ class TreeSettings:
     show_id: bool = True
     on_conflict: str = "win"  # or "refuse"
     read_only: bool = False
+    rewrite_links: bool = False  # a rename makes those that link to the engram name its new place
     umask: int = 0o022  # taken from the 0755 of directories
     uid: int = 0
     gid: int = 0

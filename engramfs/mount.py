@@ -108,7 +108,8 @@ def _serve(
         for path in paths
         for each in dict.fromkeys((path, os.path.realpath(path)))
     )
-    host = Host(engine, settings.store, namespace, paths, show_id)
+    names = tuple(Point(path, kind) for kind, path in spelled)
+    host = Host(engine, settings.store, namespace, paths, show_id, points=names)
     options = Options(
         allow_other=settings.flag("allow_other"),
         read_only=settings.flag("read_only"),
@@ -121,7 +122,8 @@ def _serve(
         loops = []
         for point in where:
             root = roots.get(point.path)
-            about = ControlSettings(point.path, root, shown, show_id)
+            read_only = settings.flag("read_only")
+            about = ControlSettings(point.path, root, shown, show_id, read_only)
             control = ControlFiles(engine, scope, about, packs=host.packs)
             stack.callback(control.close)
             look = replace(_tree_settings(settings, root, shown), mountpoints=spelled)
@@ -170,6 +172,7 @@ def _tree_settings(
         file_bytes=settings.config().document_bytes,
         on_conflict=settings.text("on_conflict"),
         read_only=settings.flag("read_only"),
+        rewrite_links=settings.flag("rewrite_links"),
         umask=mask,
         uid=os.getuid(),
         gid=os.getgid(),

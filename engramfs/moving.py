@@ -66,8 +66,9 @@ class Moving:
             raise self._refusals.conflict_refused(new, ground.source(source))
         try:
             commit = ground.engine.rename(
-                ground.scope, source.id, new.kind, new.slug, name=new.name, by=by(caller)
-            )
+                ground.scope, source.id, new.kind, new.slug, name=new.name, by=by(caller),
+                rewrite=ground.settings.rewrite_links,
+            )  # fmt: skip
         except Conflict as error:
             raise FsError("EEXIST", error.message, error.hint) from None
         except Invalid as error:

@@ -25,7 +25,9 @@ class SpecialName:
 
     `mode` holds permission bits. `asks`: the name has `?` and `:` forms that carry a request.
     `writable`: a question, whose request may be written to it too, and whose last answer to a
-    session is read from the bare name. `help` is its line in `.help`, `example` a request.
+    session is read from the bare name. `changes`: what is written to it is done, so it has no name
+    that carries a request: a lookup must change nothing. `help` is its line in `.help`, `example` a
+    request.
     """
 
     name: str
@@ -35,11 +37,17 @@ class SpecialName:
     asks: bool = False
     writable: bool = False
     example: str = ""
+    changes: bool = False
 
     @property
     def exists(self) -> bool:
         """True when this release serves the name."""
         return self.kept is not Kept.LATER
+
+    @property
+    def directory(self) -> bool:
+        """True for a directory."""
+        return self.kept is Kept.DIRECTORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +86,12 @@ def _question(name: str, help_line: str, example: str) -> SpecialName:
     )
 
 
+def _order(name: str, help_line: str, example: str) -> SpecialName:
+    return SpecialName(
+        name, Kept.ANSWER, 0o644, help_line, writable=True, example=example, changes=True
+    )
+
+
 def _later(name: str, help_line: str) -> SpecialName:
     return SpecialName(name, Kept.LATER, 0, help_line)
 
@@ -91,7 +105,12 @@ _ROWS = (
     _question(".find_objects", "engrams ranked as wholes, without passages", "q=pump"),
     _question(".text", "by words alone, with their BM25 scores", "q=pump"),
     _question(".vector", "by meaning alone, with cosines", "q=machine got too hot"),
+    _question(".expand", "what some engrams lead to", "of=note%2Fa&relations=about&hops=2"),
+    _question(".neighbours", "the edges of an engram, with what is said of them", "of=note%2Fa"),
+    _question(".find_links", "edges by relation and the words of their note", "q=because"),
     _question(".continue", "the next page of one of these", "set=…&offset=10"),
+    _order(".link", "makes an edge, or changes it", "from=note/a&relation=about&to=note/b"),
+    _order(".unlink", "removes an edge", "from=note/a&relation=about&to=note/b"),
     _answer(".schema", "the kinds, their fields and how to filter by them", "kind=deal"),
     _answer(
         ".status", "counts, vectors still to be made, refusals, latest questions without a hit"
@@ -105,15 +124,13 @@ _ROWS = (
     ),
     _answer(".help", "this page"),
     _answer(".events", "one JSON object a line for every commit since the mount", asks=False),
-    _later(".find_links", "edges by relation and note"),
-    _later(".expand", "the neighbours of an engram"),
-    _later(".link", "makes an edge"),
-    _later(".unlink", "removes an edge"),
     SpecialName(
         ".graph",
         Kept.DIRECTORY,
         0o755,
-        "KIND/SLUG/out/RELATION/ and in/: neighbours as links; ln -s makes an edge, rm removes it",
+        "KIND/SLUG/out/RELATION/, in/: neighbours as links, to make and remove",
+        asks=True,
+        example="ask=orphans",
     ),
     SpecialName(
         ".views",
@@ -126,7 +143,6 @@ _ROWS = (
     _later(".briefing", "what to know before starting"),
     _later(".match", "engrams that a text touches on"),
     _later(".metrics", "counters for a monitor"),
-    _later(".neighbours", "the graph channel alone"),
 )
 
 TABLE: Mapping[str, SpecialName] = {row.name: row for row in _ROWS}

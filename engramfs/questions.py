@@ -8,11 +8,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.errors import Invalid, Problem
-from engine.recall.pairs import Pairs
+from engine.recall.pairs import Pairs, parse_written
 from engine.recall.request import RecallRequest, parse_request
 from engine.recall.searches import SearchRequest, parse_search
-from engramfs import searching
+from engramfs import graph_answers, searching
 from engramfs.answers import Packs
+from engramfs.graph_forms import View
+from engramfs.graph_requests import (
+    ASKS,
+    EDGE_KEYS,
+    LINE,
+    GraphRequest,
+    ask_of,
+    edge_pairs,
+    parse_ask,
+    parse_edge,
+)
+from engramfs.points import Point
+from engramfs.refs import ref_of
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -20,10 +33,25 @@ if TYPE_CHECKING:
     from engine.namespace import Scope
 
 RECALL = ".recall"
+GRAPH = ".graph"  # its `?` form asks of the graph as a whole
 
 # Where a request came from: in a name, written to the file, or a written one that is run again for
 # a reader of the bare name, whose lookup must not wait.
 NAME, WRITTEN, AGAIN = "name", "written", "again"
+
+
+def written_pairs(name: str, data: bytes) -> Pairs:
+    """A request that was written to a control file. Plain text is the question, the engram to begin
+    from, or for an edge its three words."""
+    asked = name.removeprefix(".")
+    if asked in EDGE_KEYS:
+        return edge_pairs(parse_written(data, EDGE_KEYS[asked], LINE))
+    keys = ASKS.get(asked, ())
+    return parse_written(data, keys, "of" if "of" in keys else "q")
+
+
+def _asks_graph(name: str) -> bool:
+    return name == GRAPH or name.removeprefix(".") in ASKS
 
 
 class Questions:
@@ -40,7 +68,7 @@ class Questions:
         kinds: Callable[[], frozenset[str] | None],
         path_of: Callable[[Entry], str | None],
         packs: Packs,
-        mountpoint: str,
+        place: Point,
         *,
         shown: bool,
     ) -> None:
@@ -50,19 +78,51 @@ class Questions:
         self._path_of = path_of
         self._shown = shown
         self._packs = packs
-        self._mountpoint = mountpoint
+        self._place = place
+        self._mountpoint = place.path
 
     def judge(self, name: str, pairs: Pairs, form: str) -> bool:
         """Invalid for a bad request. True when the request waits for pending vectors."""
         if name == RECALL:
             return self._recall_request(pairs, form).fresh
+        if _asks_graph(name):
+            self._graph_request(name, pairs, form)
+            return False
         return self._search_request(name, pairs, form).fresh
 
     def answer(self, name: str, pairs: Pairs, form: str) -> bytes:
-        """The whole answer. Invalid, NotFound for an unknown token or set, StrictRecallFailed."""
+        """The whole answer. Invalid, NotFound for an unknown token, set or engram,
+        StrictRecallFailed."""
         if name == RECALL:
             return self._recall(self._recall_request(pairs, form), form)
+        if _asks_graph(name):
+            request = self._graph_request(name, pairs, form)
+            return graph_answers.answer(self._view(request.format), request)
         return self._search(self._search_request(name, pairs, form), form)
+
+    def change(self, name: str, pairs: Pairs) -> bytes:
+        """Make or remove the edge that the pairs name, and tell it. Invalid, NotFound."""
+        doing = name.removeprefix(".")
+        request = parse_edge(doing, pairs)
+        act = graph_answers.link if doing == "link" else graph_answers.unlink
+        return act(self._view(request.format), request)
+
+    def _graph_request(self, name: str, pairs: Pairs, form: str) -> GraphRequest:
+        ask, rest = ask_of(pairs) if name == GRAPH else (name.removeprefix("."), pairs)
+        form = NAME if form == NAME else WRITTEN
+        return parse_ask(ask, rest, self._engine.config, form=form)
+
+    def _view(self, format: str) -> View:
+        engine, scope, kinds = self._engine, self._scope, self._kinds()
+        return View(
+            engine,
+            scope,
+            lambda text: ref_of(engine, scope, text, (self._place,), kinds=kinds),
+            self._path_of,
+            self._next(format),
+            kinds,
+            self._shown,
+        )
 
     def _search(self, request: SearchRequest, form: str) -> bytes:
         if form == AGAIN:
@@ -72,7 +132,8 @@ class Questions:
         )
         if request.search.continues:
             page = self._within(page)
-        return searching.render(request, page, self._path_of, self._next(request.format))
+        view = self._view(request.format)
+        return searching.render(request, page, view.path_of, view.next_request, view.name)
 
     def _within(self, page: Page) -> Page:
         """A page of a set that another mountpoint, which shows more kinds, may have asked for."""

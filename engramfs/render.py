@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from textwrap import fill
 
 from engine.model import Notice, Problem, Status
 from engine.recall.searches import SEARCHES
@@ -111,10 +112,19 @@ def usage_text(special: SpecialName, place: str = "/engram") -> bytes:
     """What a bare `.recall` or `.search` shows before this session's first request."""
     if special.name == ".recall":
         return _RECALL_USAGE.format(place=place).encode()
-    search = SEARCHES[special.name.removeprefix(".")]
-    keys = ", ".join(search.keys).replace("format", "format (md or json)")
+    name, file = special.name.removeprefix("."), f"{place}/{special.name}"
+    search = SEARCHES.get(name)
+    if search is None:
+        from engramfs.graph_requests import ASKS, EDGE_KEYS
+
+        keys = fill(f"Keys, joined by &: {_keys(ASKS.get(name) or EDGE_KEYS[name])}.", 88)
+        usage = _ORDER_USAGE if special.changes else _GRAPH_USAGE
+        return usage.format(
+            file=file, help=special.help, example=special.example, keys=keys
+        ).encode()
+    keys = _keys(search.keys)
     return _SEARCH_USAGE.format(
-        file=f"{place}/{special.name}",
+        file=file,
         help=special.help,
         example=special.example,
         keys=keys,
@@ -128,8 +138,16 @@ def as_json(value: object) -> bytes:
     return json_text(value).encode() + b"\n"
 
 
+def _keys(keys: Sequence[str]) -> str:
+    return ", ".join(keys).replace("format", "format (md or json)")
+
+
 def _example(special: SpecialName) -> str:
-    return f": {special.name}?{special.example}" if special.example else ""
+    if not special.example:
+        return ""
+    return (
+        f": write {special.example}" if special.changes else f": {special.name}?{special.example}"
+    )
 
 
 def _notice(notice: Notice) -> str:
@@ -171,6 +189,27 @@ Nothing was asked in this session yet. This file finds
 
 Keys, joined by &: {keys}{filters}.
 {operators}"""
+
+_GRAPH_USAGE = """\
+Nothing was asked in this session yet. This file tells
+{help}:
+
+  cat '{file}?{example}'
+  echo '{example}' > {file}; cat {file}
+
+An engram is named by its id, or as kind/slug, which is kind%2Fslug in a file's name.
+{keys}
+"""
+
+_ORDER_USAGE = """\
+Nothing was written in this session yet. What is written to this file
+{help}:
+
+  echo '{example}' > {file}
+
+An engram is named by its id, as kind/slug, or by its path. A JSON object will do as well.
+{keys}
+"""
 
 _OPERATORS = """\
 In q a "phrase" must stand in the text, title:word in the title, and -word nowhere.

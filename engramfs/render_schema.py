@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from engine.catalogue import WELL_KNOWN, Catalogue, Field, Kind
+from engine.catalogue import WELL_KNOWN, Catalogue, Field, Kind, Recipe
 from engramfs.render import one_line
 
 _SUFFIXES = {"datetime": ("_after", "_before"), "number": ("_min", "_max")}
@@ -31,6 +31,15 @@ def schema_values(catalogue: Catalogue, kinds: Iterable[Kind]) -> dict[str, obje
             name: [kind.name for kind in shown if kind.name in members]
             for name, members in catalogue.groups.items()
         },
+        "recipes": {
+            name: {
+                "relations": list(recipe.relations),
+                "hops": recipe.hops,
+                "direction": recipe.direction,
+                "containment": recipe.containment,
+            }
+            for name, recipe in catalogue.recipes.items()
+        },
     }
 
 
@@ -56,6 +65,9 @@ def schema_text(catalogue: Catalogue, kinds: Iterable[Kind], *, roots: bool = Fa
     )
     if groups:
         sections.append(f"# Groups, for kinds=\n\n{groups}")
+    recipes = "".join(_recipe_line(recipe) for recipe in catalogue.recipes.values())
+    if recipes:
+        sections.append(f"# Recipes, for .expand\n\n{recipes}")
     return "\n".join(sections).encode("utf-8", "backslashreplace")
 
 
@@ -103,6 +115,13 @@ def _kind_text(kind: Kind, *, roots: bool) -> str:
         lines.append("\n")
         lines.extend(_field_line(field, kind.fields) for field in kind.fields.values())
     return "".join(lines)
+
+
+def _recipe_line(recipe: Recipe) -> str:
+    relations = ", ".join(recipe.relations) or "any relation"
+    said = f"{relations}; hops {recipe.hops}; direction {recipe.direction}"
+    parts = "; with parts" if recipe.containment else ""
+    return one_line(f"- {recipe.name}: {said}{parts}") + "\n"
 
 
 def _field_line(field: Field, siblings: Collection[str]) -> str:

@@ -61,6 +61,7 @@ OWN = (
     Setting("model_threads", 1, "threads of the model; two help only on an idle machine"),
     Setting("id_in_file", "shown", "whether reading shows the id line", ("shown", "never")),
     Setting("on_conflict", "win", "what the later of two writers gets", ("win", "refuse")),
+    Setting("rewrite_links", False, "a rename also rewrites the links of other engrams to it"),
     Setting("read_only", False, "nothing can be written through the mount"),
     Setting("allow_other", False, "other users may enter, judged by permission bits"),
 )

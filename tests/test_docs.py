@@ -35,7 +35,9 @@ def matches(shown: str, real: str) -> bool:
     return re.fullmatch(pattern, real) is not None
 
 
-@pytest.mark.parametrize(("page", "least"), [("README.md", 20), ("docs/search.md", 10)])
+@pytest.mark.parametrize(
+    ("page", "least"), [("README.md", 20), ("docs/search.md", 10), ("docs/graph.md", 15)]
+)
 def test_the_commands_of_a_page_show_what_happens(tmp_path: Path, page: str, least: int) -> None:
     """They run in one shell, in order, at a home of their own."""
     steps = console_blocks((ROOT / page).read_text())

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from engine.model import Notice, Problem, Status
 from engine.recall.searches import SEARCHES
+from engramfs.graph_requests import ASKS, EDGE_KEYS
 from engramfs.names import TABLE, SpecialName
 from engramfs.render import (
     as_json,
@@ -117,9 +118,12 @@ def test_help_tells_every_name_of_this_release_and_no_other() -> None:
 @pytest.mark.parametrize("row", [row for row in TABLE.values() if row.writable], ids=str)
 def test_the_usage_of_a_question_names_the_file_and_its_keys(row: SpecialName) -> None:
     text = usage_text(row, "/mnt").decode()
-    assert f"/mnt/{row.name}?" in text and "format (md or json)" in text
+    assert (f"/mnt/{row.name}?" in text) == row.asks and f"> /mnt/{row.name}" in text
+    assert "format (md or json)" in text
     if row.name != ".recall":
-        assert f"Keys, joined by &: {SEARCHES[row.name[1:]].keys[0]}, " in text
+        name = row.name[1:]
+        keys = SEARCHES[name].keys if name in SEARCHES else (ASKS.get(name) or EDGE_KEYS[name])
+        assert f"Keys, joined by &: {keys[0]}, " in text
     assert max(map(len, text.splitlines())) <= 100
 
 

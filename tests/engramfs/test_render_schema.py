@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from engine.catalogue import OPEN, Catalogue, Field, Kind
+from engine.catalogue import OPEN, Catalogue, Field, Kind, Recipe
 from engine.filters import CORE_KEYS
 from engramfs.render import as_json
 from engramfs.render_schema import filters_of, schema_text, schema_values
@@ -45,6 +45,27 @@ def test_one_kind_alone() -> None:
     assert values["open"] is False
     amount = next(field for field in values["kinds"][0]["fields"] if field["name"] == "amount")
     assert amount["filters"] == ["prop.amount", "prop.amount_min", "prop.amount_max"]
+
+
+def test_recipes_are_told() -> None:
+    around = Recipe("around", ("about", "owned_by"), 2, "out")
+    parts = Recipe("parts", containment=True)
+    catalogue = Catalogue({"Deal": DEAL}, recipes={"around": around, "parts": parts})
+    assert schema_values(catalogue, [DEAL])["recipes"] == {
+        "around": {
+            "relations": ["about", "owned_by"], "hops": 2, "direction": "out", "containment": False,
+        },
+        "parts": {"relations": [], "hops": 1, "direction": "both", "containment": True},
+    }  # fmt: skip
+    assert (
+        schema_text(catalogue, [DEAL])
+        .decode()
+        .endswith(
+            "# Recipes, for .expand\n\n- around: about, owned_by; hops 2; direction out\n"
+            "- parts: any relation; hops 1; direction both; with parts\n"
+        )
+    )
+    assert b"Recipes" not in schema_text(CATALOGUE, [DEAL])
 
 
 def test_a_property_named_like_a_suffix_wins() -> None:
