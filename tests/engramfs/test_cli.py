@@ -219,7 +219,8 @@ def test_a_package_that_is_not_installed_is_named() -> None:
 
 def test_the_command_line_imports_nothing_heavy() -> None:
     script = (
-        "import engramfs.cli, engramfs.cli_ask, engramfs.cli_import, engramfs.cli_mount, sys, json;"
+        "import engramfs.cli, engramfs.cli_ask, engramfs.cli_import, engramfs.cli_mount, "
+        "engramfs.cli_picture, sys, json;"
     )
     done = subprocess.run(
         [sys.executable, "-c", f"{script}print(json.dumps(list(sys.modules)))"],
