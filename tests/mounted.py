@@ -6,8 +6,7 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -138,14 +137,6 @@ def mounted(
 def identity(path: Path) -> str:
     """The id of an engram, as its xattr tells it."""
     return os.getxattr(path, "user.engram.id").decode()
-
-
-def until(condition: Callable[[], bool], seconds: float = 20) -> None:
-    """Wait for something that another process does."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.02)
 
 
 def task(mount: Mounted, slug: str, body: str = "body\n") -> Path:

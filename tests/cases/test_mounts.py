@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.mounted import KINDS, Mounted, engramfs, identity, mounted, run, task, until
+from tests.mounted import KINDS, Mounted, engramfs, identity, mounted, run, task
+from tests.waiting import until
 
 
 def test_14_a_copy_moved_over_keeps_the_target(mount: Mounted) -> None:

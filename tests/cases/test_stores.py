@@ -14,7 +14,8 @@ from watchdog.events import FileSystemEventHandler
 from watchdog.observers import Observer
 
 from tests.cases.conftest import asker, paths
-from tests.mounted import Mounted, engramfs, identity, mounted, run, task, until
+from tests.mounted import Mounted, engramfs, identity, mounted, run, task
+from tests.waiting import until
 
 
 def test_22e_an_empty_entry_survives_a_remount(tmp_path: Path) -> None:
@@ -141,7 +142,7 @@ def test_32_35_no_network_and_nothing_embedded_twice(tmp_path: Path) -> None:
         note = mount.root / "note" / "embedded.md"
         note.write_text("the cat sat on the mat\n")
         answer = asker(mount, ".recall")
-        until(lambda: pending(mount) == 0, 60)
+        until(lambda: pending(mount) == 0)
         assert "vector" in answer("feline on a rug")["items"][0]["channels"]
         vectors = count_vectors(mount)
         for _ in range(2):

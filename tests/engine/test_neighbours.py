@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from engine.neighbours import candidate_cosines
 from engine.store import extensions
 from engine.store import hnsw as store_hnsw
 from engine.store.hnsw import Hnsw, bytes_a_vector
+from tests.waiting import until
 
 DIMENSION = 32
 CONFIG = Config(
@@ -46,13 +46,6 @@ def fill(index: Index, vectors: np.ndarray, parts: int = 3) -> None:
         index.add_many([Documents(first + at, first + at, [1] * len(some), some, None)])
 
 
-def eventually(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.005)
-
-
 @pytest.fixture
 def index() -> Index:
     made = Index()
@@ -71,7 +64,7 @@ def grow(build: HnswBuild, *, fails: bool = False) -> None:
     """Let the build run to its end."""
     assert build.due()
     build.begin()
-    eventually(lambda: build.progress().search != "building")
+    until(lambda: build.progress().search != "building")
     assert bool(build.problem) == fails, build.problem
 
 
@@ -148,7 +141,7 @@ def test_it_grows_when_many_vectors_are_newer(build: HnswBuild, index: Index) ->
 def test_a_build_ends_when_it_is_stopped(build: HnswBuild, index: Index) -> None:
     fill(index, clustered(5_000, seed=3))
     build.begin()
-    eventually(lambda: build.progress().held > 0)
+    until(lambda: build.progress().held > 0)
     build.stop()
     held = build.progress().held
     assert index.snapshot().near is None and not build.due() and held < 5_900

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from engine.recall.pairs import parse_pairs
 from engine.recall.request import parse_request
 from tests.engine.desk import Desk
 from tests.engine.hash_embedder import HashEmbedder
+from tests.waiting import until
 
 ALL = Scope(())
 WORDS = [f"{a}{b}" for a in ("pum", "val", "wat", "hea", "mot") for b in ("ra", "ro", "ri", "ru")]
@@ -50,13 +50,6 @@ class Counted:
         return self.near.nearest(query, most) if self.answers else None
 
 
-def eventually(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.005)
-
-
 def filled(where: Path | str, engrams: int = 200) -> Desk:
     """Notes and tasks of two teams, each with a head and two sections of words."""
     desk = Desk(where, embed="inline", embedder=HashEmbedder(), config=CONFIG, kinds=KINDS)
@@ -83,7 +76,7 @@ def indexed(desk: Desk) -> bool:
 @pytest.fixture(scope="module")
 def desk() -> Iterator[Desk]:
     made = filled(":memory:")
-    eventually(lambda: indexed(made))
+    until(lambda: indexed(made))
     yield made
     made.sound()
     made.engine.close()
@@ -188,7 +181,7 @@ def test_superseded_engrams_do_not_switch_it_off(desk: Desk) -> None:
 # -- as the store changes ------------------------------------------------------------------
 def test_puts_edits_and_deletes_after_the_build_count_at_once() -> None:
     desk = filled(":memory:", 60)
-    eventually(lambda: indexed(desk))
+    until(lambda: indexed(desk))
     scope = Scope((("team", "a"),), exact=True)
     fresh = desk.engine.put(scope, Draft("note", "fresh", b"# Zebra\n\nzebra zebra\n")).entry
     with_it, without, times = both(desk, lambda: desk.engine.search(ALL, "zebra"))
@@ -208,21 +201,21 @@ def test_puts_edits_and_deletes_after_the_build_count_at_once() -> None:
 
 def test_a_restart_builds_it_again_and_the_file_never_holds_it(tmp_path: Path) -> None:
     desk = filled(tmp_path, 60)
-    eventually(lambda: indexed(desk))
+    until(lambda: indexed(desk))
     before = shown(desk.engine.search(ALL, "pumra valro"))
     with desk.engine._state.store.cursor() as cursor:
         assert cursor.execute("SELECT count(*) FROM duckdb_indexes()").fetchall() == [(0,)]
         loaded = "SELECT loaded FROM duckdb_extensions() WHERE extension_name = 'vss'"
         assert cursor.execute(loaded).fetchall() in ([], [(False,)])
     desk.reopen()
-    eventually(lambda: indexed(desk))
+    until(lambda: indexed(desk))
     assert shown(desk.engine.search(ALL, "pumra valro")) == before
     desk.engine.close()
 
 
 def test_closing_in_the_middle_of_a_build(tmp_path: Path) -> None:
     desk = filled(tmp_path, 400)
-    eventually(lambda: desk.engine.status(ALL).vector_index.search != "exact")
+    until(lambda: desk.engine.status(ALL).vector_index.search != "exact")
     desk.engine.close()
     assert not [one for one in threading.enumerate() if one.name == "engine-hnsw"]
     desk.options.pop("kinds")
@@ -237,9 +230,7 @@ def test_a_failure_is_told_and_everything_is_found(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("engine.store.extensions.extension_path", missing)
     desk = filled(":memory:", 60)
-    eventually(
-        lambda: any("vector index failed" in one for one in desk.engine.status(ALL).problems)
-    )
+    until(lambda: any("vector index failed" in one for one in desk.engine.status(ALL).problems))
     status = desk.engine.status(ALL)
     assert status.vector_index.search == "exact" and status.vector_index.vectors > 100
     assert desk.engine.search(ALL, "pumra").hits

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from engine.errors import EmbedderFailed, Problem, StoreHeld, Unsupported
 from engine.model import Draft
 from tests.engine.desk import HERE, Desk, with_id
 from tests.engine.hash_embedder import HashEmbedder
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -203,24 +204,18 @@ class _Absent(HashEmbedder):
         return super().embed_passages(texts)
 
 
-def _until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not true() and time.monotonic() < deadline:
-        time.sleep(0.01)
-
-
 def test_without_its_model_a_store_opens_and_says_so(tmp_path: Path) -> None:
     model = _Absent()
     desk = Desk(
         tmp_path, embed="background", embedder=model, config=Config(embed_retry_seconds=0.05)
     )
     desk.put("x", "about pumps\n")
-    _until(lambda: bool(desk.engine.status(HERE).problems))
+    until(lambda: bool(desk.engine.status(HERE).problems))
     assert "the model is not there" in desk.engine.status(HERE).problems[0]
     assert desk.engine.status(HERE).pending_vectors == 2
     model.there = True
-    _until(lambda: not desk.engine.status(HERE).pending_vectors)
-    _until(lambda: not desk.engine.status(HERE).problems)
+    until(lambda: not desk.engine.status(HERE).pending_vectors)
+    until(lambda: not desk.engine.status(HERE).problems)
     status = desk.engine.status(HERE)
     assert (status.pending_vectors, status.model, status.problems) == (0, "absent", ())
     desk.engine.close()

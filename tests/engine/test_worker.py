@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 from engine.config import Config
 from engine.errors import EmbedderFailed
 from engine.worker import Background, Embedding
+from tests.waiting import until
 
 CONFIG = Config(
     embed_batch=2, embed_retry_seconds=5, embed_retry_max_seconds=40, quiet_seconds=2,
@@ -261,13 +261,6 @@ def test_a_failure_does_not_stand_once_there_is_nothing_to_do() -> None:
 
 
 # -- the thread ------------------------------------------------------------------------------
-def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.005)
-
-
 def test_the_thread_embeds_what_commits_bring_and_ends() -> None:
     fake = Fake("a", "b", "c")
     worker = Background(CONFIG, fake.embedding)
@@ -286,7 +279,7 @@ def test_readers_go_first_but_not_for_ever() -> None:
     worker = Background(CONFIG, fake.embedding)
     with worker.reading():
         worker.start()
-        eventually(lambda: not fake.waiting)
+        until(lambda: not fake.waiting)
     worker.stop()
 
 
@@ -307,9 +300,9 @@ def test_a_reader_is_let_go_first_between_two_texts_of_a_batch() -> None:
     began.wait(30)
     with worker.reading():
         came.set()
-        eventually(lambda: fake.tried == ["first"])
+        until(lambda: fake.tried == ["first"])
         assert "second" in fake.waiting.values()
-    eventually(lambda: not fake.waiting)
+    until(lambda: not fake.waiting)
     assert fake.batches == [["first", "second"]]
     worker.stop()
 
@@ -331,7 +324,7 @@ def test_the_end_comes_between_two_texts_of_a_batch() -> None:
     began.wait(30)
     end = threading.Thread(target=worker.stop)
     end.start()
-    eventually(lambda: worker._stopping)
+    until(lambda: worker._stopping)
     came.set()
     end.join()
     assert fake.batches == [["first"]]
@@ -351,9 +344,9 @@ def test_the_thread_survives_what_fails(caplog: pytest.LogCaptureFixture) -> Non
     config = Config(embed_retry_seconds=0.01, embed_retry_max_seconds=0.01, quiet_seconds=0.01)
     worker = Background(config, fake.embedding)
     worker.start()
-    eventually(lambda: len(fake.tried) > 3)
+    until(lambda: len(fake.tried) > 3)
     fake.broken = False
-    eventually(lambda: not fake.waiting)
+    until(lambda: not fake.waiting)
     worker.stop()
     assert worker.problems() == ()
     assert "embedding failed" in caplog.text

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from engine.errors import Problem
 from engine.namespace import Scope
 from engramfs.kinds_watch import watching
 from engramfs.settings import load
+from tests.waiting import until
 
 SCOPE = Scope((), exact=True)
 KINDS = "kinds:\n  deal: {}\n"
@@ -23,13 +23,6 @@ def engine() -> Iterator[Engine]:
     engine = Engine.open(":memory:", kinds=KINDS, embed="off")
     yield engine
     engine.close()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.02)
 
 
 def test_only_what_is_wrong_with_the_file_as_it_is_now_is_told(

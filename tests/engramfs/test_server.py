@@ -6,8 +6,7 @@ import fcntl
 import os
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ from engramfs.commands import Host, Progress
 from engramfs.errors import FsError
 from engramfs.opening import DATABASE
 from engramfs.settings import load
+from tests.waiting import until
 
 GATE = threading.Event()
 
@@ -76,12 +76,6 @@ def ask(stream: wire.Stream, command: str, arguments: wire.Message | None = None
         if "progress" not in message:
             break
     return answers
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
 
 
 @contextmanager

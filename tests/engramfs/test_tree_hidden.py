@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from engramfs import aliases
 from tests.engramfs.tree_rig import BAD, GOOD, ME, OTHER, SCOPE, Rig, fails, rigged
+from tests.waiting import until
 
 HIDDEN = ".fuse_hidden0000000300000001"
 
@@ -27,13 +27,6 @@ def in_another_thread(work: Callable[[], object]) -> object:
     """What `work` returns or raises when another libfuse thread calls it."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(work).result()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 5
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
 
 
 def test_an_unlinked_open_file_reads_on_and_is_nowhere(rig: Rig) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tests.engine.tiny_model import WORDS, table, write_model
-from tests.mounted import Mounted, engramfs, run, until
+from tests.mounted import Mounted, engramfs, run
+from tests.waiting import until
 
 
 @pytest.fixture
