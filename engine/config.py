@@ -25,7 +25,7 @@ class Config:
     trigram_weight: float = 1.05
     rrf_k: int = 60
     neighbour_share: float = 0.2  # of its score that a part lends the ones beside it (adr/0013)
-    graph_weight: float = 0.2  # of what a hit's edges lead to; more buries good hits (adr/0017)
+    graph_weight: float = 0.2  # of what a hit's edges lead to; more buries good hits (adr/0018)
     exact_title_bonus: float = 0.15  # a title of two or more words that the question contains
 
     # Recency: floor + (1 - floor) * exp(-decay * days since `updated`)

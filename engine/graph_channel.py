@@ -4,7 +4,7 @@
 
 A seed is a hit of the other channels, and base its fused score in 0..1; confidence is the product
 of those on the way, one that is not set counts as 1. No seed is reached from itself, so that
-without edges nothing changes. The formula is the design's; docs/adr/0017 has what was measured.
+without edges nothing changes. The formula is the design's; docs/adr/0018 has what was measured.
 """
 
 from __future__ import annotations

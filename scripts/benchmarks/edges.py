@@ -1,12 +1,13 @@
 """Does recall find more when it goes on along edges, and does it lose anything?
 
-    scripts/bench edges --book DIR
+    scripts/bench edges --book DIR [--words-only]
 
 DIR holds the Markdown files of the Rust book. Two sets of questions, each with the chapter that
 answers it: twenty asked by hand, which words alone answer well, so that edges can only harm; and
 the sentences around the book's links to other chapters, without the link's own text, where the
 chapter linked to is wanted and its linker is left out of the ranking. Each is asked by words and
-vectors alone, by hop distance at several weights, and by bounded PageRank instead.
+vectors alone, by hop distance at several weights, and by bounded PageRank instead. With
+--words-only nothing is embedded.
 """
 
 from __future__ import annotations
@@ -110,12 +111,14 @@ def main(arguments: list[str]) -> bool:
     parser = argparse.ArgumentParser(prog="scripts/bench edges", description=__doc__)
     parser.add_argument("--book", type=Path, required=True)
     parser.add_argument("--model", type=Path)
+    parser.add_argument("--words-only", action="store_true")
     asked = parser.parse_args(arguments)
     files = sorted(asked.book.glob("*.md"))
     if not files:
         parser.error(f"{asked.book} holds no Markdown")
-    engine = Engine.open(":memory:", kinds="kinds: {book: {}}", embed="inline",
-                         embedder=OnnxEmbedder(asked.model))  # fmt: skip
+    embed = "off" if asked.words_only else "inline"
+    model = None if asked.words_only else OnnxEmbedder(asked.model)
+    engine = Engine.open(":memory:", kinds="kinds: {book: {}}", embed=embed, embedder=model)
     try:
         drafts = [Draft("book", file.stem, file.read_bytes()) for file in files]
         for made in engine.put_many(SCOPE, drafts):
