@@ -2,6 +2,9 @@
 
 A model that cannot be read when the store is opened may be there later, and be another than the one
 that made the vectors. So it is asked again, at the next text.
+
+An embedder may be the host's own, so what it gives is judged here: a vector of another length, or
+of no direction, would be found by nothing and find nothing, in silence.
 """
 
 from __future__ import annotations
@@ -9,13 +12,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.embed import Embedder, Floats
-from engine.errors import EmbedderFailed, Unsupported
+from engine.errors import EmbedderFailed, EngineError, Unsupported
 from engine.store import vectors
 from engine.store.connection import Store
 from engine.store.vectors import Model
 
 _T = TypeVar("_T")
+_UNIT = 1e-3  # how far the length of a vector may be from 1
+_HOST = "it is the host program's; let it give finite vectors of its dimension and of length 1"
+
+
+def is_unit(lengths: Floats) -> NDArray[np.bool_]:
+    """Which lengths are 1; nan is not."""
+    return np.asarray(np.abs(lengths - 1.0) <= _UNIT)
 
 
 class Agreed:
@@ -48,10 +61,12 @@ class Agreed:
         return self._embedder.max_tokens
 
     def embed_passages(self, texts: Sequence[str]) -> Floats:
-        return self._told(lambda: self._ready().embed_passages(texts))
+        return self._told(
+            lambda: self._ready(lambda: self._embedder.embed_passages(texts), len(texts))
+        )
 
     def embed_query(self, text: str) -> Floats:
-        return self._told(lambda: self._ready().embed_query(text))
+        return self._told(lambda: self._ready(lambda: self._embedder.embed_query(text)))
 
     def count_tokens(self, text: str) -> int:
         return self._embedder.count_tokens(text)
@@ -64,20 +79,41 @@ class Agreed:
         with self._store.cursor() as cursor:
             others = re_embed and vectors.model(cursor) not in (None, wanted)
         if others:
-            self._embedder.embed_query("text")
+            self._judged(lambda: self._embedder.embed_query("text"))
         with self._store.transaction() as cursor:
             if others:
                 vectors.drop_all(cursor)
             vectors.agree(cursor, wanted)
         self._agreed = True
 
-    def _ready(self) -> Embedder:
+    def _ready(self, embed: Callable[[], Floats], *texts: int) -> Floats:
         if not self._agreed:
             try:
                 self._agree(re_embed=False)
             except Unsupported as error:
                 raise EmbedderFailed(error.message, error.hint) from error
-        return self._embedder
+        return self._judged(embed, *texts)
+
+    def _judged(self, embed: Callable[[], Floats], *texts: int) -> Floats:
+        """float32[*texts, dimension], each of length 1; EmbedderFailed for anything else."""
+        try:
+            made = np.asarray(embed(), np.float32)
+        except EngineError:
+            raise
+        except Exception as error:
+            raise EmbedderFailed(
+                f"the embedder failed: {type(error).__name__}: {error}", _HOST
+            ) from error
+        wanted = (*texts, self._embedder.dimension)
+        if made.shape != wanted:
+            raise EmbedderFailed(
+                f"the embedder gave an array of the shape {made.shape}, not {wanted}", _HOST
+            )
+        lengths = np.atleast_1d(np.linalg.norm(made, axis=-1))
+        wrong = lengths[~is_unit(lengths)]
+        if len(wrong):
+            raise EmbedderFailed(f"the embedder gave a vector of the length {wrong[0]:g}", _HOST)
+        return made
 
     def _told(self, use: Callable[[], _T]) -> _T:
         try:

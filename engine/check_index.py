@@ -12,6 +12,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.agreement import is_unit
 from engine.errors import Problem, StoreCorrupt
 from engine.snapshot import Snapshot
 from engine.state import State
@@ -24,7 +25,6 @@ Sums = NDArray[np.uint64]
 _BATCH = 500  # engrams whose terms are read at a time
 _REINDEX = "run `engramfs check --repair`"
 _EMBED = "run `engramfs reindex --embed`"
-_UNIT = 1e-3  # how far the length of a vector may be from 1
 
 
 def check_documents(state: State, rows: list[Version]) -> Iterator[Problem]:
@@ -116,7 +116,7 @@ def check_vectors(state: State) -> Iterator[Problem]:
         try:
             for hashes, matrix in vectors.load(cursor, model.dimension, state.config.load_batch):
                 lengths = np.linalg.norm(matrix, axis=1)
-                bad += int(np.count_nonzero(np.abs(lengths - 1.0) > _UNIT))
+                bad += int(np.count_nonzero(~is_unit(lengths)))
                 missing += sum(not state.index.has_vector(hash) for hash in hashes)
         except StoreCorrupt as error:
             yield Problem(error.message, key="vectors", hint=_EMBED)

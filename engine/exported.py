@@ -164,9 +164,13 @@ def _positions(key: str, value: object) -> list[int]:
 
 
 def _real(key: str, value: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise _wrong(key, "finite numbers")
-    return float(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            if math.isfinite(real := float(value)):
+                return real
+        except OverflowError:  # JSON's whole numbers have no end
+            pass
+    raise _wrong(key, "finite numbers")
 
 
 def _reals(key: str, value: object) -> list[float]:

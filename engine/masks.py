@@ -79,7 +79,7 @@ def chosen(entries: Entries, ids: Iterable[str] | None) -> frozenset[int] | None
         raise Invalid(
             *(
                 Problem(
-                    f"{shown(id)!r} is not the id of an engram",
+                    f"{shown(str(id))!r} is not the id of an engram",
                     key="scope_ids",
                     hint="an id is a UUID; `get` tells the id of a path",
                 )
@@ -90,9 +90,9 @@ def chosen(entries: Entries, ids: Iterable[str] | None) -> frozenset[int] | None
     return frozenset(entry.no for entry in found if entry is not None)
 
 
-def _is_id(id: str) -> bool:
+def _is_id(id: object) -> bool:
     try:
-        return str(UUID(id)) == id.lower()
+        return isinstance(id, str) and str(UUID(id)) == id.lower()
     except ValueError:
         return False
 

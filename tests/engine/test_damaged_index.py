@@ -144,9 +144,12 @@ def test_damaged_vectors_are_made_again(tmp_path: Path, what: str) -> None:
     desk.engine.close()
 
 
-def test_vectors_of_a_wrong_size_of_number_are_found_by_check(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "number", ["\\x00\\x00\\x00\\x41", "\\x00\\x00\\xC0\\x7F"], ids=["8", "nan"]
+)
+def test_vectors_of_wrong_numbers_are_found_by_check(tmp_path: Path, number: str) -> None:
     desk = filled(tmp_path, embed="inline", embedder=HashEmbedder())
-    harm(desk, "UPDATE vector SET embedding = repeat('\\x00\\x00\\x00\\x41', 32)::BLOB")
+    harm(desk, f"UPDATE vector SET embedding = repeat('{number}', 32)::BLOB")
     desk.engine = desk._open()
     assert "vectors" in {one.key for one in desk.engine.check()}
     desk.engine.reindex(embed=True)

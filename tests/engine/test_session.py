@@ -213,7 +213,8 @@ def test_a_malformed_export_is_refused_and_changes_nothing(broken: Any) -> None:
     ("key", "value"),
     [
         ("id", 7), ("id", "not an id"), ("ids", "x"), ("ids", [3]), ("total", "9"), ("total", -2),
-        ("scores", [1.0]), ("scores", [float("nan")] * 10), ("seqs", [2**60] * 10),
+        ("scores", [1.0]), ("scores", [float("nan")] * 10), ("scores", [10**400] * 10),
+        ("seqs", [2**60] * 10),
         ("ranks", []), ("ranks", {"lexical": [1]}), ("positions", [[0], [0, 1]] * 5),
         ("positions", [[2**40, 0, 0]] * 10), ("part_scores", [[1.0]] * 10), ("words", [1]),
         ("relations", [None]), ("relations", [["about", 1, "x", 1]] * 10), ("relations", None),
