@@ -10,7 +10,7 @@ import threading
 
 import numpy as np
 
-from engine.fusion import Floats, Ints, Longs, Mask
+from engine.fusion import Floats, Ints, Longs, Mask, fitted
 from engine.matrix import Vectors
 from engine.snapshot import Snapshot
 
@@ -68,10 +68,10 @@ class EngramVectors:
         if not np.array_equal(oldest, self._oldest):
             self._oldest = oldest
             self._count[:] = 0
-        more = max(engrams - len(self._first), 0)
-        self._first = np.pad(self._first, (0, more))
-        self._count = np.pad(self._count, (0, more))
-        self._length = np.pad(self._length, (0, more))
+        room = max(engrams, len(self._first))  # nothing is copied where it is there already
+        self._first = fitted(self._first, room)
+        self._count = fitted(self._count, room)
+        self._length = fitted(self._length, room)
 
 
 def _summed(snapshot: Snapshot, rows: Longs, starts: Longs, counts: Longs) -> Floats:
