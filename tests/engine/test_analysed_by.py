@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from engine.analysed_by import OUTDATED
 from engine.config import Config
 from tests.engine.desk import HERE, Desk
+from tests.waiting import until
 
 
 def earlier(desk: Desk) -> None:
@@ -51,9 +51,7 @@ def test_a_small_store_is_indexed_anew_at_a_quiet_moment(tmp_path: Path) -> None
     desk.put("a", "getUserById\n")
     earlier(desk)
     desk.reopen()
-    deadline = time.monotonic() + 60
-    while desk.engine.status(HERE).problems and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: not desk.engine.status(HERE).problems)
     assert found(desk, "user") == ["a"]
     assert desk.engine.check() == ()
     desk.engine.close()

@@ -54,7 +54,7 @@ def test_a_restart_makes_nothing_again(tmp_path: Path, monkeypatch: pytest.Monke
     desk = Desk(tmp_path, embed="background", embedder=first)
     for number in range(60):
         desk.put(f"n{number}", f"# Note {number}\n\nabout pump {number}, see [[n{number // 2}]]\n")
-    desk.engine.reading.wait_for_vectors(30)
+    desk.engine.reading.wait_for_vectors(120)
     assert desk.engine.status(HERE).pending_vectors == 0
     assert len(first.texts) == 120
     hits = [hit.entry.slug for hit in desk.engine.search(HERE, "pump 7").hits]

@@ -125,11 +125,11 @@ def test_reindex_tells_its_progress_and_embeds_anew(tmp_path: Path) -> None:
     embedder = HashEmbedder()
     desk = Desk(tmp_path, embed="background", embedder=embedder)
     desk.put("a", DOCUMENT)
-    desk.engine.reading.wait_for_vectors(10)
+    desk.engine.reading.wait_for_vectors(120)
     embedder.texts.clear()
     told: list[tuple[int, int]] = []
     desk.engine.reindex(embed=True, progress=lambda done, total: told.append((done, total)))
-    desk.engine.reading.wait_for_vectors(10)
+    desk.engine.reading.wait_for_vectors(120)
     assert told[-1] == (1, 1) and len(embedder.texts) == 3
     desk.sound()
     embedder.texts.clear()

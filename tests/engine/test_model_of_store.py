@@ -36,7 +36,7 @@ class Late(HashEmbedder):
 def two_notes(desk: Desk) -> None:
     desk.put("a", "# Pump\n\nhot pump\n")
     desk.put("b", "# Apple\n\napple pie\n")
-    desk.engine.reading.wait_for_vectors(30)
+    desk.engine.reading.wait_for_vectors(120)
     assert desk.engine.status(HERE).pending_vectors == 0
 
 
@@ -58,10 +58,10 @@ def test_a_model_that_comes_late_and_is_another_is_never_mixed_in(tmp_path: Path
     assert "not of late-32" in said(desk) and "engramfs reindex --embed" in said(desk)
     assert "not of late-32" in desk.engine.status(HERE).problems[0]
     desk.put("c", "a third\n")
-    desk.engine.reading.wait_for_vectors(30)
+    desk.engine.reading.wait_for_vectors(120)
     assert desk.engine.status(HERE).pending_vectors == 2
     desk.engine.reindex(embed=True)
-    desk.engine.reading.wait_for_vectors(30)
+    desk.engine.reading.wait_for_vectors(120)
     status = desk.engine.status(HERE)
     assert (status.pending_vectors, status.model, status.problems) == (0, "late-32", ())
     assert said(desk) == ""
@@ -91,7 +91,7 @@ def test_another_dimension_is_refused_with_the_command_to_run(tmp_path: Path) ->
         with pytest.raises(Unsupported, match=r"\(4 numbers\).*\(6\).*engramfs reindex --embed"):
             Desk(tmp_path / "store", embed=embed, embedder=OnnxEmbedder(model))
     desk = Desk(tmp_path / "store", embed="background", embedder=OnnxEmbedder(model), re_embed=True)
-    desk.engine.reading.wait_for_vectors(30)
+    desk.engine.reading.wait_for_vectors(120)
     assert said(desk) == ""
     desk.sound()
     desk.engine.close()
@@ -141,7 +141,7 @@ def test_a_wrong_model_is_told_wherever_it_is_missed(
     harm(model)
     desk = Desk(tmp_path / "store", embed="background", embedder=OnnxEmbedder(model))
     desk.put("a", "hot pump\n")
-    desk.engine.reading.wait_for_vectors(30)
+    desk.engine.reading.wait_for_vectors(120)
     assert_told(desk.engine.status(HERE).problems[0], reason)
     assert_told(said(desk), reason)
     assert desk.engine.status(HERE).pending_vectors == 2

@@ -150,5 +150,5 @@ def test_readers_and_a_writer_at_once() -> None:
             index.remove(no % 50 + 1)
     done.set()
     for reader in readers:
-        reader.join(timeout=10)
+        reader.join()
     assert not wrong

@@ -79,7 +79,7 @@ def filled(where: Path | str, **options: Any) -> Desk:
 
 def drained(desk: Desk) -> int:
     """How many vectors are pending when the background is done."""
-    desk.engine.reading.wait_for_vectors(30)
+    desk.engine.reading.wait_for_vectors(120)
     return desk.engine.status(HERE).pending_vectors
 
 

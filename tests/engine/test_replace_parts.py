@@ -280,7 +280,7 @@ def test_the_queue_embeds_them_behind_the_commit(tmp_path: Path) -> None:
     desk = Desk(tmp_path, embed="background", embedder=embedder)
     desk.put("a", BODY)
     desk.engine.replace_parts(HERE, "note/a", PAGES)
-    desk.engine.reading.wait_for_vectors(10)
+    desk.engine.reading.wait_for_vectors(120)
     assert desk.engine.status(HERE).pending_vectors == 0
     assert "Pump\nPage 1\nWhales sing at night." in embedder.texts
     desk.engine.close()

@@ -122,7 +122,7 @@ def test_one_that_is_slow_is_not_waited_for() -> None:
     gate = threading.Event()
 
     def waits(question: str, candidates: Sequence[Hit]) -> list[float]:
-        gate.wait(30)
+        gate.wait(120)
         return backwards(question, candidates)
 
     page = search(library(waits), TREE, "pump", seconds=0.01)
@@ -135,7 +135,7 @@ def test_scores_that_come_one_by_one_are_not_waited_for_either() -> None:
     gate = threading.Event()
 
     def waits(question: str, candidates: Sequence[Hit]) -> Iterator[float]:
-        gate.wait(30)
+        gate.wait(120)
         yield from backwards(question, candidates)
 
     page = search(library(cast(Score, waits)), TREE, "pump", seconds=0.01)

@@ -81,7 +81,7 @@ def test_another_model_is_refused_and_nothing_mixed(tmp_path: Path) -> None:
     with pytest.raises(Unsupported, match="reindex --embed"):
         Desk(tmp_path, embed="inline", embedder=HashEmbedder(16, "other"))
     desk = Desk(tmp_path, embed="background", embedder=HashEmbedder(16, "other"), re_embed=True)
-    desk.engine.reading.wait_for_vectors(10)
+    desk.engine.reading.wait_for_vectors(120)
     assert desk.engine.status(HERE).pending_vectors == 0
     desk.sound()
     desk.engine.close()
@@ -91,11 +91,11 @@ def test_the_background_embeds_what_is_missing() -> None:
     embedder = HashEmbedder()
     desk = Desk(embed="background", embedder=embedder)
     desk.put("x", "# Title\n\nabout pumps\n")
-    desk.engine.reading.wait_for_vectors(10)
+    desk.engine.reading.wait_for_vectors(120)
     assert desk.engine.status(HERE).pending_vectors == 0
     assert any("about pumps" in text for text in embedder.texts)
     desk.mv("x", "y")
-    desk.engine.reading.wait_for_vectors(10)
+    desk.engine.reading.wait_for_vectors(120)
     texts = embedder.texts
     assert len([text for text in texts if "about pumps" in text]) == 1
     desk.sound()

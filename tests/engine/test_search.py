@@ -274,7 +274,7 @@ def test_a_model_that_is_slow_is_not_waited_for() -> None:
 
     class Slow(BagEmbedder):
         def embed_query(self, text: str):  # type: ignore[no-untyped-def]
-            gate.wait(30)
+            gate.wait(120)
             return self.embed(text)
 
     library = Library(embedder=Slow())

@@ -135,7 +135,7 @@ def test_the_background_embeds_what_the_hook_makes(tmp_path: Path) -> None:
     desk = desk_with(tagged, where=tmp_path, embed="off")
     desk.put("a", BODY)
     desk.reopen(embed="background")
-    desk.engine.reading.wait_for_vectors(30)
+    desk.engine.reading.wait_for_vectors(120)
     assert sorted(embedded(desk)) == [
         "[note Pumps 0] Pumps", "[note Pumps 1] Pumps\nintro",
         "[note Pumps 2] Pumps\nStation\nwater",
@@ -152,7 +152,7 @@ def test_another_hook_comes_into_force_by_reindex(tmp_path: Path) -> None:
     assert any("parts or terms of" in problem.message for problem in desk.engine.check())
     counts = desk.engine.reindex()
     assert counts["changed"] == 1
-    desk.engine.reading.wait_for_vectors(30)
+    desk.engine.reading.wait_for_vectors(120)
     assert sorted(embedded(desk)[before:]) == ["PUMPS", "PUMPS\nINTRO", "PUMPS\nSTATION\nWATER"]
     (found,) = desk.engine.search(HERE, "PUMPS\nSTATION\nWATER", channels=("vector",)).hits
     assert found.score > 0

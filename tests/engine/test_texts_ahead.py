@@ -44,7 +44,7 @@ def test_the_oldest_go_when_it_is_too_much() -> None:
 def test_what_a_commit_has_cut_is_not_cut_again(prepared: list[str]) -> None:
     desk = Desk(embed="background", embedder=HashEmbedder())
     desk.put("long", LONG)
-    desk.engine.reading.wait_for_vectors(30)
+    desk.engine.reading.wait_for_vectors(120)
     assert desk.engine.status(HERE).pending_vectors == 0
     assert prepared == []
     desk.sound()
@@ -57,7 +57,7 @@ def test_after_a_restart_an_engram_is_cut_once(tmp_path: Path, prepared: list[st
     desk.put("long", LONG)
     desk.put("other", "text\n")
     desk.reopen(embed="background", embedder=embedder)
-    desk.engine.reading.wait_for_vectors(30)
+    desk.engine.reading.wait_for_vectors(120)
     assert desk.engine.status(HERE).pending_vectors == 0
     assert sorted(prepared) == ["long", "other"]
     assert len(embedder.texts) == len(set(embedder.texts)) >= 100

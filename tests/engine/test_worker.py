@@ -265,10 +265,10 @@ def test_the_thread_embeds_what_commits_bring_and_ends() -> None:
     fake = Fake("a", "b", "c")
     worker = Background(CONFIG, fake.embedding)
     worker.start()
-    assert worker.wait_embedded(30)
+    assert worker.wait_embedded(120)
     fake.waiting[b"d"] = "d"
     worker.committed()
-    assert worker.wait_embedded(30)
+    assert worker.wait_embedded(120)
     worker.stop()
     worker.stop()
     assert fake.waiting == {}
@@ -291,13 +291,13 @@ def test_a_reader_is_let_go_first_between_two_texts_of_a_batch() -> None:
 
     def slow(text: str) -> np.ndarray:
         began.set()
-        came.wait(30)
+        came.wait(120)
         return embed(text)
 
     fake.embedding = replace(fake.embedding, embed=slow)
     worker = Background(replace(CONFIG, reader_patience_seconds=60.0), fake.embedding)
     worker.start()
-    began.wait(30)
+    assert began.wait(120)
     with worker.reading():
         came.set()
         until(lambda: fake.tried == ["first"])
@@ -315,13 +315,13 @@ def test_the_end_comes_between_two_texts_of_a_batch() -> None:
 
     def slow(text: str) -> np.ndarray:
         began.set()
-        came.wait(30)
+        came.wait(120)
         return embed(text)
 
     fake.embedding = replace(fake.embedding, embed=slow)
     worker = Background(CONFIG, fake.embedding)
     worker.start()
-    began.wait(30)
+    assert began.wait(120)
     end = threading.Thread(target=worker.stop)
     end.start()
     until(lambda: worker._stopping)
@@ -334,7 +334,7 @@ def test_a_reader_that_waits_for_vectors_holds_nothing_up() -> None:
     worker = Background(replace(CONFIG, reader_patience_seconds=60.0), Fake("a").embedding)
     with worker.reading():
         worker.start()
-        assert worker.wait_embedded(30)
+        assert worker.wait_embedded(120)
     worker.stop()
 
 

@@ -35,7 +35,7 @@ def perform(host: Host, request: wire.Message, progress: Progress) -> wire.Messa
             progress({"done": 2})
             return {"echo": request["arguments"]}
         case "wait":
-            assert GATE.wait(20)
+            assert GATE.wait(120)
             return {"waited": True}
         case "invalid":
             raise Invalid(Problem("one is wrong", 3), Problem("two is wrong", hint="mend it"))

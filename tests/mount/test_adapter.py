@@ -35,7 +35,7 @@ def mount(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield place
     finally:
         subprocess.run(["fusermount3", "-u", "-z", place], check=False)
-        server.wait(20)
+        server.wait(120)
         log.seek(0)
         assert "Traceback" not in log.read()
 

@@ -286,7 +286,7 @@ def test_a_foreground_server_ends_with_ctrl_c(tmp_path: Path) -> None:
     until(lambda: os.path.ismount(root))
     assert os.listdir(root) == []
     server.send_signal(signal.SIGINT)
-    _, said = server.communicate(timeout=30)
+    _, said = server.communicate(timeout=120)
     assert server.returncode == 0, said
     assert "Traceback" not in said
     assert not os.path.ismount(root)

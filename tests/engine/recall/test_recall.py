@@ -252,7 +252,7 @@ def test_a_slow_model_is_not_waited_for(library: Library) -> None:
 
     class Slow(BagEmbedder):
         def embed_query(self, text: str):  # type: ignore[no-untyped-def]
-            gate.wait(30)
+            gate.wait(120)
             return self.embed(text)
 
     library.embedder = Slow()
