@@ -225,19 +225,9 @@ class Edges:
             self.set(source, rows)
 
     def _wait(self, row: EdgeRow) -> None:
-        # Entries stay until `settled`: one that matches no more costs a look, nothing else.
+        # Entries stay: one that matches no more costs a look, nothing else.
         for key in keys_of_target(row.written, row.heading):
             self._waiting.setdefault(key, set()).add(row.source)
-
-    def settled(self, keys: Iterable[str], sources: Iterable[int]) -> None:
-        """These engrams no longer wait under these names."""
-        gone = set(sources)
-        for key in keys:
-            held = self._waiting.get(key)
-            if held is not None:
-                held -= gone
-                if not held:
-                    self._waiting.pop(key, None)
 
     # -- folding -------------------------------------------------------------------
     @property

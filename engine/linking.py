@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from engine.edges import keys_of_engram, link_of
+from engine.edges import keys_of_engram, keys_of_target, link_of
 from engine.entries import Place, is_live, place_of
 from engine.links import resolve
 from engine.model import Entry, Link, Namespace
@@ -263,17 +263,29 @@ def _wake(state: State, plan: Plan, after: After) -> None:
             gone = after.get(original)
             if gone is not None:
                 keys |= keys_of_engram(gone, ())
-    resolve_again(state, plan, after, state.edges.waiting(keys) - set(plan.contents))
+    resolve_again(state, plan, after, state.edges.waiting(keys) - set(plan.contents), keys)
 
 
-def resolve_again(state: State, plan: Plan, after: After, sources: Iterable[int]) -> None:
-    """Plan new targets for those edges of some engrams that wait for one."""
+def resolve_again(
+    state: State,
+    plan: Plan,
+    after: After,
+    sources: Iterable[int],
+    keys: Collection[str] | None = None,
+) -> None:
+    """Plan new targets for those edges of some engrams that wait for one: for one under these
+    names (None: under any)."""
     for source in sorted(sources):
         entry = after.get(source)
         if entry is None or not is_live(entry):
             continue
         rows = _planned(state, plan, source)
-        now = tuple(_woken(state, plan, after, entry, row) for row in rows)
+        now = tuple(
+            _woken(state, plan, after, entry, row)
+            if keys is None or not keys_of_target(row.written, row.heading).isdisjoint(keys)
+            else row
+            for row in rows
+        )
         if now != rows:
             plan.edges[source] = now
 

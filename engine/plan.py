@@ -6,7 +6,8 @@ carries it out under the writer lock. No view moves before the transaction is co
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from engine.texts_ahead import unembedded
 Vector = NDArray[np.float32]
 
 _EDGES = 200  # stored with one statement
+_TURNED = 8  # edges of an engram that are changed one by one, rather than all stored anew
 
 
 @dataclass(slots=True)
@@ -108,7 +110,11 @@ def run(state: State, plan: Plan) -> None:
         fresh: list[EdgeRow] = []
         for source, rows in plan.edges.items():
             written = [row for row in rows if row.origin != "link"]
-            if state.edges.out(source):
+            had = [row for row in state.edges.out(source) if row.origin != "link"]
+            turned = _turned(had, written)
+            if turned is not None:
+                stored_edges.turn(cursor, turned)
+            elif state.edges.out(source):
                 stored_edges.replace_written(cursor, source, written, had=True)
             else:
                 fresh += written
@@ -122,6 +128,20 @@ def run(state: State, plan: Plan) -> None:
         if plan.vectors:
             vectors.add(cursor, list(plan.vectors), np.stack(list(plan.vectors.values())))
     _swap(state, plan)
+
+
+def _turned(had: Sequence[EdgeRow], now: Sequence[EdgeRow]) -> list[EdgeRow] | None:
+    """The edges that lead elsewhere now, if that is all that changed, and of few of them: of a page
+    with a thousand links one finds its target at a time."""
+    if len(had) != len(now):
+        return None
+    turned = []
+    for old, new in zip(had, now, strict=True):
+        if old != new:
+            if replace(old, target=new.target, updated_ns=new.updated_ns) != new:
+                return None
+            turned.append(new)
+    return turned if len(turned) <= _TURNED else None
 
 
 def _swap(state: State, plan: Plan) -> None:

@@ -167,6 +167,19 @@ def replace_written(cursor: Cursor, source: int, rows: Sequence[EdgeRow], *, had
     add(cursor, rows)
 
 
+def turn(cursor: Cursor, rows: Iterable[EdgeRow]) -> None:
+    """Edges that a text makes lead to the targets that these say, since the moments they say."""
+    for row in rows:
+        cursor.execute(
+            "UPDATE edge SET target = ?, updated_ns = ? WHERE source = ? AND relation = ? "
+            "AND written = ? AND heading = ? AND origin = ?",
+            [
+                row.target, row.updated_ns, row.source, row.relation, row.written, row.heading,
+                row.origin,
+            ],
+        )  # fmt: skip
+
+
 def unlink(cursor: Cursor, row: EdgeRow) -> None:
     """Remove an edge of origin link."""
     cursor.execute(

@@ -172,3 +172,14 @@ def test_unlinking_and_erasing(store: Store) -> None:
         edges.drop_of(cursor, [2])
         edges.drop_of(cursor, [])
         assert [*edges.load(cursor).rows()] == [replace(written, target=edges.DANGLING)]
+
+
+def test_edges_turn_to_other_targets_one_by_one(store: Store) -> None:
+    dangling = EdgeRow(1, "mentions", edges.DANGLING, "c")
+    other = EdgeRow(1, "mentions", edges.DANGLING, "c", "part")
+    by_hand = EdgeRow(1, "mentions", 3, "c", origin="link")
+    turned = replace(dangling, target=9, updated_ns=5)
+    with store.transaction() as cursor:
+        edges.add(cursor, [dangling, other, by_hand])
+        edges.turn(cursor, [turned])
+        assert [*edges.load(cursor).rows()] == [turned, other, by_hand]
