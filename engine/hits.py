@@ -63,6 +63,16 @@ def result_set(scope: Scope, ranking: Ranking, words: Sequence[str] = ()) -> Res
     )
 
 
+def still_there(reader: Reader, found: ResultSet, places: Iterable[int]) -> dict[int, Entry]:
+    """The engrams at some places of a set, by place, but for what was deleted or left the scope."""
+    present = {at: reader.entries.get(int(found.numbers[at])) for at in places}
+    return {
+        at: entry
+        for at, entry in present.items()
+        if entry is not None and is_live(entry) and found.scope.covers(entry.namespace)
+    }
+
+
 def hits_in(
     reader: Reader, found: ResultSet, places: Sequence[int], *, most: int | None, shown: bool
 ) -> dict[int, Hit]:
@@ -71,12 +81,7 @@ def hits_in(
     What is deleted, has left the scope or cannot be read is left out. A hit that changed since it
     was found has no evidence: the parts that were found may not be there any more.
     """
-    present = {at: reader.entries.get(int(found.numbers[at])) for at in places}
-    seen = {
-        at: entry
-        for at, entry in present.items()
-        if entry is not None and is_live(entry) and found.scope.covers(entry.namespace)
-    }
+    seen = still_there(reader, found, places)
     rows = reader.hydrate(list({entry.no: entry for entry in seen.values()}.values()))
     hits = {}
     for at, entry in seen.items():

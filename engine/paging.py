@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from engine.config import Config
 from engine.errors import Invalid, Problem
-from engine.hits import hits_in, result_set
+from engine.hits import hits_in, result_set, still_there
 from engine.model import Degraded, Page
 from engine.namespace import Scope
 from engine.ranking import Ranking
@@ -98,7 +98,12 @@ def _page(reader: Reader, found: ResultSet, window: Window) -> Page:
     places = range(window.offset, min(window.end, len(found)))
     most = reader.config.snippet_characters
     hits = hits_in(reader, found, places, most=most, shown=window.shown)
-    warnings = (*window.warnings, *found.warnings)
+    missing = still_there(reader, found, [at for at in places if at not in hits])
+    damaged = tuple(
+        f"{entry.kind}/{entry.name} was found and cannot be read (run `engramfs check`)"
+        for entry in missing.values()
+    )
+    warnings = (*window.warnings, *found.warnings, *damaged)
     return Page(
         tuple(hits.values()), found.total, window.offset, found.degraded, warnings, found.id
     )

@@ -51,7 +51,15 @@ def pairs_of(words: Sequence[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-@group.command(context_settings=_ANY_KEY)
+class _WithDashes(click.Command):
+    """A command that hears of the `--` behind which everything is the question: click drops one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = args.index("--") if "--" in args else len(args)
+        return super().parse_args(ctx, [*args[:at], *args[at : at + 1], *args[at:]])
+
+
+@group.command(cls=_WithDashes, context_settings=_ANY_KEY)
 @click.argument("question", nargs=-1, type=click.UNPROCESSED)
 @store_options
 def recall(question: tuple[str, ...], store: Path | None, namespace: tuple[str, ...]) -> None:
@@ -67,7 +75,7 @@ def _ways(command: F) -> F:
     return command
 
 
-@group.command(context_settings=_ANY_KEY)
+@group.command(cls=_WithDashes, context_settings=_ANY_KEY)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
 @_ways
 @click.option("--continue", "set_id", metavar="SET", help="More hits of a search, with --offset.")

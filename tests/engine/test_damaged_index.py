@@ -155,3 +155,20 @@ def test_vectors_of_wrong_numbers_are_found_by_check(tmp_path: Path, number: str
     desk.engine.reindex(embed=True)
     desk.sound()
     desk.engine.close()
+
+
+@pytest.mark.parametrize("column", ["source", "parts"])
+@pytest.mark.parametrize("method", ["search", "find_exact", "find_objects"])
+def test_a_hit_that_cannot_be_read_is_told(tmp_path: Path, method: str, column: str) -> None:
+    desk = filled(tmp_path)
+    seq = desk.entry("n1").seq
+    harm(desk, f"UPDATE version SET {column} = 'x'::BLOB WHERE seq = {seq}")
+    desk.engine = desk._open()
+    page = getattr(desk.engine, method)(HERE, "valves")
+    assert page.total == 2
+    assert [hit.entry.slug for hit in page.hits] == ["n2"]
+    assert page.warnings == ("note/n1 was found and cannot be read (run `engramfs check`)",)
+    assert desk.engine.continue_(HERE, page.set_id).warnings == page.warnings
+    desk.rm("n1")
+    assert desk.engine.continue_(HERE, page.set_id).warnings == ()
+    desk.engine.close()

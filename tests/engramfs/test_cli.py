@@ -7,13 +7,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import engramfs
 from engine.slug import nfc
+from engramfs import cli_ask
 from engramfs.cli_ask import pairs_of
 from engramfs.cli_import import plan
 from engramfs.cli_mount import server_arguments
@@ -68,6 +71,33 @@ def test_words_that_are_not_utf_8_are_a_fault_of_usage() -> None:
 def test_a_word_that_begins_like_an_option_is_a_word(tmp_path: Path) -> None:
     done = run("search", "pump", "-heat", store=tmp_path)
     assert "there is no store at" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "pairs"),
+    [
+        (["--", "--exact"], [("q", "--exact")]),
+        (["a", "--limit", "2", "--", "--b", "--", "-c"], [("q", "a --b -- -c"), ("limit", "2")]),
+        (["pump", "--"], [("q", "pump")]),
+        (["pump", "-heat"], [("q", "pump -heat")]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("command", [cli_ask.search, cli_ask.recall])
+def test_behind_two_dashes_everything_is_the_question(
+    command: click.Command,
+    words: list[str],
+    pairs: list[tuple[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[dict[str, object]] = []
+
+    def ask(*given: Any) -> dict[str, str]:
+        asked.append(given[-1])
+        return {"text": ""}
+
+    monkeypatch.setattr(cli_ask, "ask", ask)
+    command.main(words, standalone_mode=False)
+    assert asked[0]["pairs"] == pairs
 
 
 @given(st.lists(st.text()))
