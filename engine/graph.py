@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Numbers = NDArray[np.int32]
 
+_ROUNDS = 10  # of Leiden: the first few gain most; until none gains more took 26 s at 100,000 edges
+
 _random_lock = threading.Lock()
 _FORCES_UP_TO = 1_000  # vertices: each pushes each other, so ten times as many take a hundred times
 _GAP = 1.1  # between what is linked and those without an edge, as a share of the radius
@@ -100,7 +102,7 @@ class Web:
         random numbers each time); the largest first, then by their first number."""
         plain = self._graph.as_undirected(mode="collapse")
         with _same_random():
-            found = plain.community_leiden(objective_function="modularity", n_iterations=-1)
+            found = plain.community_leiden(objective_function="modularity", n_iterations=_ROUNDS)
         groups = [[int(self.numbers[at]) for at in group] for group in found]
         return sorted(groups, key=lambda group: (-len(group), group[0]))
 
