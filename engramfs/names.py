@@ -108,7 +108,7 @@ _ROWS = (
     _question(".expand", "what some engrams lead to", "of=note%2Fa&relations=about&hops=2"),
     _question(".neighbours", "the edges of an engram, with what is said of them", "of=note%2Fa"),
     _question(".find_links", "edges by relation and the words of their note", "q=because"),
-    _question(".continue", "the next page of one of these", "set=…&offset=10"),
+    _question(".continue", "the next page of a search", "set=…&offset=10"),
     _order(".link", "makes an edge, or changes it", "from=note/a&relation=about&to=note/b"),
     _order(".unlink", "removes an edge", "from=note/a&relation=about&to=note/b"),
     _answer(".schema", "the kinds, their fields and how to filter by them", "kind=deal"),
