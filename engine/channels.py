@@ -35,6 +35,7 @@ T = TypeVar("T")
 CONTAINED = 1  # the question contains the title
 NAMED = 2  # the question is the engram's id, path, slug, title or alias, or holds one of them
 TITLED = 3  # it is the title, where that counts more
+NO_WORD = "the question has no word to look for: nothing but signs, or what is left out"
 COSINE_DECIMALS = 6  # a float32 product differs in its last bits with its place in the matrix
 _MEANING = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]")  # a word, or one character of another script
 
@@ -134,6 +135,8 @@ def retrieve(
         exact = dict.fromkeys(titles_contained(columns, best, question), CONTAINED)
         exact |= dict.fromkeys(named(reader, columns, in_scope, question), NAMED)
         notes.seconds["exact"] = time.perf_counter() - began
+    if not groups and not exact:
+        notes.warnings.append(NO_WORD)
     trigram: Floats | None = None
     spellings: tuple[str, ...] = ()
     if "trigram" in channels:

@@ -14,7 +14,15 @@ from dataclasses import replace
 import numpy as np
 
 from engine import bm25
-from engine.channels import CONTAINED, COSINE_DECIMALS, NAMED, Notes, Retrieved, question_vector
+from engine.channels import (
+    CONTAINED,
+    COSINE_DECIMALS,
+    NAMED,
+    NO_WORD,
+    Notes,
+    Retrieved,
+    question_vector,
+)
 from engine.columns import Columns
 from engine.evidence import no_evidence
 from engine.filters import Filters
@@ -92,6 +100,8 @@ def _retrieve(
     heads = np.where(_in_head(snapshot, postings, parts, engrams), lexical, 0.0)
     exact = dict.fromkeys(titles_contained(columns, heads, question), CONTAINED)
     exact |= dict.fromkeys(named(reader, columns, in_scope, question), NAMED)
+    if not groups and not exact:
+        notes.warnings.append(NO_WORD)
     return Retrieved(
         engrams, np.arange(engrams, dtype=np.int32), np.zeros(engrams, np.int32), counted,
         lexical, cosine, exact, tuple(notes.degraded), tuple(notes.failed), tuple(notes.warnings),

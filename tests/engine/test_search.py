@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from engine.channels import NO_WORD
 from engine.config import Config
 from engine.errors import EmbedderFailed, Invalid
 from engine.filters import parse_filters
@@ -49,6 +50,22 @@ def test_only_punctuation_finds_nothing(library: Library) -> None:
     library.embedder = BagEmbedder()
     assert find(library, "?!…") == []
     assert library.misses == ["?!…"]
+
+
+@pytest.mark.parametrize("method", ["search", "find_exact", "find_objects"])
+def test_a_question_without_a_word_is_told(method: str) -> None:
+    desk = Desk()
+    desk.put("pump", "# Pump\n\ntext\n")
+    desk.put("signs", "# ???\n\ntext\n")
+    ask = getattr(desk.engine, method)
+    left_out = () if method == "find_objects" else ("-pump", '-"a pump" -title:x')
+    for question in ("?!", '"', *left_out):
+        page = ask(HERE, question)
+        assert page.hits == ()
+        assert page.warnings == (NO_WORD,)
+    assert [hit.entry.slug for hit in ask(HERE, "???").hits] == ["signs"]
+    for question in ("???", "pump", "zebra", "pump -text"):
+        assert ask(HERE, question).warnings == ()
 
 
 @pytest.mark.parametrize("question", ["\ud800", "x\udfff", "\0", "\0\0"])
