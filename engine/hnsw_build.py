@@ -109,8 +109,8 @@ class HnswBuild:
         return self._config.vector_memory or _memory_of_machine() // 4
 
     def _run(self) -> None:
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)  # of this thread alone
         try:
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)  # of this thread alone
             self._grow()
         except EngineError as error:
             self._failed(error)
