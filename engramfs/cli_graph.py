@@ -211,6 +211,7 @@ def graph() -> None:
     """Look at the graph as a whole."""
 
 
+@group.command()
 @click.argument("a")
 @click.argument("b")
 @_way
@@ -230,8 +231,7 @@ def path(
     _ask("path", store, namespace, (a, b), given, as_json)
 
 
-for _owner in (group, graph):
-    _owner.command()(path)
+graph.add_command(path)  # a decorated function makes one command only: click takes its options
 
 
 @graph.command()

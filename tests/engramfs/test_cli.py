@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,11 @@ from hypothesis import strategies as st
 
 import engramfs
 from engine.slug import nfc
-from engramfs import cli_ask
+from engramfs import cli_ask, cli_graph, cli_picture  # noqa: F401  (they add their commands)
 from engramfs.cli_ask import pairs_of
 from engramfs.cli_import import plan
 from engramfs.cli_mount import server_arguments
+from engramfs.cli_options import group
 from engramfs.errors import FsError
 from engramfs.launch import start
 from engramfs.opening import read_kinds
@@ -260,3 +263,16 @@ def test_the_command_line_imports_nothing_heavy() -> None:
     )
     heavy = {"duckdb", "numpy", "onnxruntime", "igraph", "yaml", "rich", "mfusepy", "watchdog"}
     assert heavy.isdisjoint(json.loads(done.stdout))
+
+
+def test_every_command_gets_all_the_words_that_it_takes() -> None:
+    def commands(owner: click.Group) -> Iterator[click.Command]:
+        for command in owner.commands.values():
+            yield from commands(command) if isinstance(command, click.Group) else (command,)
+
+    found = list(commands(group))
+    assert {"path", "mount", "import", "show", "recall"} <= {command.name for command in found}
+    for command in found:
+        assert command.callback is not None
+        words = {str(param.name): None for param in command.params if param.expose_value}
+        signature(command.callback).bind(**words)  # TypeError: one is missing, or one too many
