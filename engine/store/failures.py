@@ -62,6 +62,11 @@ def translate(error: duckdb.Error, place: str) -> EngineError:
             f"the store {place} is damaged: {first_line}",
             "restore engramfs.duckdb from a backup; the damaged file is left as it is",
         )
+    if isinstance(error, duckdb.CatalogException):
+        return StoreCorrupt(
+            f"the tables of the store {place} are not those that were made: {first_line}",
+            "restore engramfs.duckdb from a backup; the damaged file is left as it is",
+        )
     if isinstance(error, duckdb.OutOfMemoryException):
         return EngineError(
             f"the store {place} needs more memory than it may use: {first_line}",

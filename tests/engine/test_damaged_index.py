@@ -172,3 +172,13 @@ def test_a_hit_that_cannot_be_read_is_told(tmp_path: Path, method: str, column: 
     desk.rm("n1")
     assert desk.engine.continue_(HERE, page.set_id).warnings == ()
     desk.engine.close()
+
+
+@pytest.mark.parametrize("table", ["term", "vector", "version", "edge", "kind"])
+def test_a_table_that_is_gone_keeps_the_store_shut_with_a_sentence(
+    tmp_path: Path, table: str
+) -> None:
+    desk = filled(tmp_path, embed="inline", embedder=HashEmbedder())
+    harm(desk, "DROP VIEW state", f"DROP TABLE {table}")
+    with pytest.raises(StoreCorrupt, match=r"the tables of the store|tables that are not a store's"):
+        desk._open()
