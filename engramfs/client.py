@@ -75,7 +75,7 @@ def connection(
                 raise wire.failure(error) from error
             else:
                 shown = settings.text("id_in_file") == "shown"
-                host = Host(engine, settings.store, show_id=shown)
+                host = Host(engine, settings.store, settings.namespace(), show_id=shown)
                 try:
                     yield _directly(host, namespace)
                 finally:

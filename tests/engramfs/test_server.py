@@ -17,6 +17,8 @@ import pytest
 
 from engine.engine import Engine
 from engine.errors import Invalid, Problem, SchemaTooNew, StoreCorrupt, StoreHeld
+from engine.model import Draft
+from engine.namespace import Scope
 from engramfs import client, lock, server, wire
 from engramfs.commands import Host, Progress
 from engramfs.errors import FsError
@@ -186,6 +188,18 @@ def test_a_database_that_another_program_has_open(
             pass
         assert failed.value.exit_code == 4
         other.communicate()
+
+
+def test_without_a_server_the_engrams_of_the_namespace_asked_have_paths(tmp_path: Path) -> None:
+    sales = (("team", "sales"),)
+    engine = Engine.open(tmp_path, embed="off")
+    engine.make_kind("note")
+    engine.put(Scope(sales, exact=True), Draft("note", "a", b"theirs\n"))
+    engine.close()
+    settings = load(tmp_path, {"namespace": ("team=sales",), "embed": "off"})
+    with client.connection(settings, [list(pair) for pair in sales]) as call:
+        said = call("graph", {"ask": "orphans", "pairs": []})["text"]
+    assert "## note/a.md\n" in said
 
 
 def test_exit_codes() -> None:
