@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -13,7 +14,7 @@ from engine.embedding import embedding_of
 from engine.hnsw_build import HnswBuild
 from engine.languages import count_languages
 from engine.linking import After, resolve_again
-from engine.model import Problem
+from engine.model import Entry, Problem
 from engine.plan import Plan, run
 from engine.reindex import reindex
 from engine.state import State
@@ -23,6 +24,8 @@ from engine.succession import settle_due
 from engine.worker import Background
 
 _T = TypeVar("_T")
+
+
 _BULK = 500  # documents of one call from which it counts as an import
 _HOUR = 3_600.0
 _MISSES_NS = 180 * 86_400 * 1_000_000_000
@@ -38,6 +41,10 @@ class Upkeep:
         self.background = Background(state.config, embedding)
         self.hnsw = HnswBuild(state.index, state.config)
         self._outdated = outdated(state)
+        # Deleted engrams whose links are still theirs, in the order of their deaths.
+        self._mourned: deque[Entry] = deque()
+        self._mourn([(entry.no, entry) for entry in sorted(state.entries.all(), key=_death)])
+        state.entries.follow(self._mourn)
         self._register()
 
     def _register(self) -> None:
@@ -114,12 +121,39 @@ class Upkeep:
         """Carry out the successions whose time has come."""
         state = self.state
         with state.store.lock:
-            changes = settle_due(state, state.clock())
+            now = state.clock()
+            changes = settle_due(state, now)
+            self._let_go(now)
         state.tell(changes)
 
     def _settle_due(self) -> bool:
         now = self.state.clock()
-        return any(due <= now for _, _, due in self.state.entries.awaiting())
+        awaited = any(due <= now for _, _, due in self.state.entries.awaiting())
+        return awaited or self._is_over(now)
+
+    def _mourn(self, engrams: Sequence[tuple[int, Entry | None]]) -> None:
+        self._mourned += [
+            entry for _, entry in engrams if entry is not None and entry.deleted_ns is not None
+        ]
+
+    def _is_over(self, now_ns: int) -> bool:
+        return (
+            bool(self._mourned) and now_ns - _death(self._mourned[0]) > self.state.config.grace_ns
+        )
+
+    def _let_go(self, now_ns: int) -> None:
+        """Links to engrams whose grace time is over may find others of that name."""
+        state = self.state
+        sources: set[int] = set()
+        while self._is_over(now_ns):
+            gone = self._mourned.popleft()
+            here = state.entries.get(gone.no)
+            if here is not None and here.deleted_ns == gone.deleted_ns:
+                sources.update(state.edges.sources(gone.no))
+        plan = Plan(now_ns)
+        resolve_again(state, plan, After(state), sources)
+        if plan.edges:
+            run(state, plan)
 
     def _analyse_due(self) -> bool:
         """A larger store would keep the thread for minutes: its owner is told instead."""
@@ -180,3 +214,7 @@ class Upkeep:
         self.fulltext.bulk(self.state.index)
         self.background.committed()
         return counts
+
+
+def _death(entry: Entry) -> int:
+    return entry.deleted_ns or 0
