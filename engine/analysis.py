@@ -40,7 +40,8 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Loose:
-    """An edge whose target cannot be told. `candidates`: those that it could mean, if several."""
+    """An edge whose target cannot be told. `candidates`: those of that name, of
+    which it could mean one: several, or one that a field does not lead to, or not yet."""
 
     entry: Entry
     edge: Edge
@@ -182,6 +183,5 @@ def dangling(state: State, scope: Scope) -> tuple[Loose, ...]:
             for other in find(entry.namespace, row.written)
             if other.no != entry.no
         }
-        several = tuple(named.values()) if len(named) > 1 else ()
-        found.append(Loose(entry, edge(row, entry, None), several))
+        found.append(Loose(entry, edge(row, entry, None), tuple(named.values())))
     return tuple(sorted(found, key=lambda each: (each.entry.no, each.edge.written)))

@@ -47,6 +47,11 @@ def find_links(
     return tuple(sorted(found, key=_order))
 
 
+def has_relation(state: State, scope: Scope, relation: str) -> bool:
+    """Is there an edge of this relation between two engrams that the scope sees?"""
+    return next(_between(state, scope, relation, noted=False), None) is not None
+
+
 def _between(
     state: State, scope: Scope, relation: str | None, *, noted: bool
 ) -> Iterator[tuple[EdgeRow, Entry, Entry]]:

@@ -10,7 +10,7 @@ from engine.catalogue import Recipe
 from engine.errors import NotFound, shown
 from engine.excerpt import Excerpt, excerpt
 from engine.expand import NEAREST, Expanded, Expansion, expand, require
-from engine.find_links import FoundLink, find_links
+from engine.find_links import FoundLink, find_links, has_relation
 from engine.graph import Web
 from engine.grouping import linked_by
 from engine.hand_links import link, unlink
@@ -109,6 +109,10 @@ class Walking:
         """
         require(Expansion.of(recipe))
         self._recipes[recipe.name] = recipe
+
+    def has_relation(self, scope: Scope, relation: str) -> bool:
+        """Does an edge between two engrams that the scope sees have this relation?"""
+        return has_relation(self._state, scope, relation)
 
     def find_links(
         self, scope: Scope, text: str = "", *, relation: str | None = None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from engine.errors import NotFound
+from engine.errors import NotFound, shown
 from engine.expand import MOST_REACHED
 from engine.filters import split
 from engine.model import Entry
@@ -36,6 +36,7 @@ _CUT = (
 
 def answer(view: View, request: GraphRequest) -> bytes:
     """The whole answer. NotFound for an engram or recipe that is not there; Invalid."""
+    request = replace(request, warnings=(*request.warnings, *_unknown(view, request)))
     match request.ask:
         case "expand":
             return _hits(view, request, *_expanded(view, request))
@@ -58,6 +59,16 @@ def answer(view: View, request: GraphRequest) -> bytes:
             return _neighbours(view, request)
         case _:
             return _found_links(view, request)
+
+
+def _unknown(view: View, request: GraphRequest) -> list[str]:
+    """A relation with a slip in it finds nothing: that is not the same as no neighbours."""
+    asked = dict.fromkeys((*request.how.relations, *filter(None, (request.relation,))))
+    return [
+        f"no edge has the relation {shown(relation)}"
+        for relation in asked
+        if not view.engine.has_relation(view.scope, relation)
+    ]
 
 
 def link(view: View, request: EdgeRequest) -> bytes:

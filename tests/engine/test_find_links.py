@@ -58,3 +58,11 @@ def test_only_what_the_scope_sees(desk: Desk) -> None:
     assert found(desk, "cooling") == ["b owned_by c", "a about b"]
     desk.rm("c")
     assert found(desk, "cooling") == ["a about b"]
+
+
+def test_a_relation_is_there_where_the_scope_sees_an_edge_of_it(desk: Desk) -> None:
+    assert desk.engine.has_relation(HERE, "owned_by")
+    assert not desk.engine.has_relation(HERE, "owned")
+    assert not desk.engine.has_relation(TEAM, "owned_by")
+    desk.rm("c")
+    assert not desk.engine.has_relation(HERE, "owned_by")

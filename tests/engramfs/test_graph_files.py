@@ -97,6 +97,13 @@ def test_expand_tells_how_each_was_reached(files: ControlFiles) -> None:
     assert "Note a  (1.000; about of note/b.md, hop 1)" in cat(files, ".expand?of=note/b")
 
 
+def test_a_relation_that_no_edge_has_is_told(files: ControlFiles) -> None:
+    for name in (".expand?of=a&relations=abuot", ".neighbours?of=a&relations=abuot"):
+        assert "warning: no edge has the relation abuot" in cat(files, name)
+    assert "warning: no edge has the relation abuot" in cat(files, ".find_links?relation=abuot")
+    assert "warning" not in cat(files, ".find_links?relation=about")
+
+
 def test_expand_by_recipe_by_several_and_with_parts(files: ControlFiles) -> None:
     assert heads(cat(files, ".expand?of=note/a&recipe=around")) == ["note/b.md", "note/c.md"]
     found = heads(cat(files, ".expand?of=note/b,person/ann&direction=in"))
