@@ -79,8 +79,8 @@ class Config:
     vector_memory: int = 0  # bytes that HNSW may take beside the vectors; 0: a quarter of the RAM
     hnsw_candidates: int = 256  # vectors it is asked for
     hnsw_effort: int = 512  # nodes it keeps in view (ef_search); 256 gave 0.968 at 200,000
-    # Best documents of the lexical channel whose engrams count as well: with 512 the first ten fused
-    # shared 0.86 with exact search at 200,000, with 1,024 0.99, with 2,048 all (docs/adr/0014)
+    # Best documents of the lexical channel whose engrams count as well. With 512 the first ten
+    # shared 0.86 with exact search at 200,000, with 1,024 0.99, with 2,048 all (docs/adr/0014).
     hnsw_lexical: int = 2_048
     hnsw_newer: int = 5_000  # vectors it does not hold that are compared beside it before it grows
 
