@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice, takewhile
 from typing import TypeVar
 
 from engine.analysed_by import OUTDATED, agree, outdated
@@ -14,7 +16,7 @@ from engine.embedding import embedding_of
 from engine.hnsw_build import HnswBuild
 from engine.languages import count_languages
 from engine.linking import After, resolve_again
-from engine.model import Entry, Problem
+from engine.model import Change, Entry, Problem
 from engine.plan import Plan, run
 from engine.reindex import reindex
 from engine.state import State
@@ -28,6 +30,7 @@ _T = TypeVar("_T")
 
 _BULK = 500  # documents of one call from which it counts as an import
 _HOUR = 3_600.0
+_LET_GO = 500  # deleted engrams at a time: a few milliseconds under the writer lock
 _MISSES_NS = 180 * 86_400 * 1_000_000_000
 
 
@@ -41,9 +44,12 @@ class Upkeep:
         self.background = Background(state.config, embedding)
         self.hnsw = HnswBuild(state.index, state.config)
         self._outdated = outdated(state)
-        # Deleted engrams whose links are still theirs, in the order of their deaths.
-        self._mourned: deque[Entry] = deque()
-        self._mourn([(entry.no, entry) for entry in sorted(state.entries.all(), key=_death)])
+        # Deleted engrams whose links are still theirs, in the order of their deaths; changed under
+        # the writer lock only. The first may be let go after `_mourned_ns`, read without it.
+        dead = [entry for entry in state.entries.all() if entry.deleted_ns is not None]
+        self._mourned = deque(sorted(dead, key=_death))
+        self._mourned_ns: float = math.inf
+        self._look_ahead()
         state.entries.follow(self._mourn)
         self._register()
 
@@ -120,40 +126,51 @@ class Upkeep:
     def settle(self) -> None:
         """Carry out the successions whose time has come."""
         state = self.state
-        with state.store.lock:
-            now = state.clock()
-            changes = settle_due(state, now)
-            self._let_go(now)
-        state.tell(changes)
+        changes: list[Change] = []
+        try:
+            with state.store.lock:
+                now = state.clock()
+                changes += settle_due(state, now)
+                self._let_go(now)
+        finally:
+            state.tell(changes)
 
     def _settle_due(self) -> bool:
         now = self.state.clock()
         awaited = any(due <= now for _, _, due in self.state.entries.awaiting())
-        return awaited or self._is_over(now)
+        return awaited or now > self._mourned_ns
 
     def _mourn(self, engrams: Sequence[tuple[int, Entry | None]]) -> None:
         self._mourned += [
             entry for _, entry in engrams if entry is not None and entry.deleted_ns is not None
         ]
+        self._look_ahead()
 
-    def _is_over(self, now_ns: int) -> bool:
-        return (
-            bool(self._mourned) and now_ns - _death(self._mourned[0]) > self.state.config.grace_ns
-        )
+    def _look_ahead(self) -> None:
+        first = _death(self._mourned[0]) if self._mourned else math.inf
+        self._mourned_ns = first + self.state.config.grace_ns
 
     def _let_go(self, now_ns: int) -> None:
-        """Links to engrams whose grace time is over may find others of that name."""
+        """Links to engrams whose grace time is over may find others of that name.
+
+        Some at a time, so that no writer waits long; they are mourned until that is stored.
+        """
         state = self.state
+        latest = now_ns - state.config.grace_ns
+        some = islice(self._mourned, _LET_GO)
+        gone = list(takewhile(lambda entry: _death(entry) < latest, some))
         sources: set[int] = set()
-        while self._is_over(now_ns):
-            gone = self._mourned.popleft()
-            here = state.entries.get(gone.no)
-            if here is not None and here.deleted_ns == gone.deleted_ns:
-                sources.update(state.edges.sources(gone.no))
+        for entry in gone:
+            here = state.entries.get(entry.no)
+            if here is not None and here.deleted_ns == entry.deleted_ns:
+                sources.update(state.edges.sources(entry.no))
         plan = Plan(now_ns)
         resolve_again(state, plan, After(state), sources)
         if plan.edges:
             run(state, plan)
+        for _ in gone:
+            self._mourned.popleft()
+        self._look_ahead()
 
     def _analyse_due(self) -> bool:
         """A larger store would keep the thread for minutes: its owner is told instead."""

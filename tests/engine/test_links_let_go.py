@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from engine import upkeep
+from engine.errors import StoreFull
 from tests.engine.desk import HERE, Desk
 
 GRACE = 301.0
@@ -56,6 +60,38 @@ def test_an_alias_counts_too(tmp_path: Path) -> None:
     desk.clock.pass_seconds(GRACE)
     desk.engine.settle()
     assert ends(desk) == ["b"]
+    desk.engine.close()
+
+
+def test_what_could_not_be_stored_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = lost(tmp_path)
+    desk.clock.pass_seconds(GRACE)
+
+    def full(*_: object) -> None:
+        raise StoreFull("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(upkeep, "run", full)
+        with pytest.raises(StoreFull):
+            desk.engine.settle()
+    assert ends(desk) != ["t2"]
+    desk.engine.settle()
+    assert ends(desk) == ["t2"]
+    desk.engine.close()
+
+
+def test_many_are_let_go_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upkeep, "_LET_GO", 1)
+    desk = lost(tmp_path)
+    for slug in ("x", "y"):
+        desk.put(slug, "# Gone\n")
+        desk.rm(slug)
+    desk.clock.pass_seconds(GRACE)
+    for _ in range(3):
+        desk.engine.settle()
+    assert ends(desk) == ["t2"]
     desk.engine.close()
 
 
