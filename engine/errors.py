@@ -11,6 +11,8 @@
     ├── StoreFull       the disk is full; nothing was written
     ├── EmbedderFailed  the model could not be loaded or run
     ├── GraphFailed     the edges could not be walked
+    ├── SummariserFailed  a digest's text could not be made
+    ├── GuardRefused    the guard did not let a text through to the summariser
     └── StrictRecallFailed  a channel did not run, and the request was strict
 
 The text of an error is one sentence; `hint` is the sentence that says what to do about it.
@@ -100,6 +102,14 @@ class EmbedderFailed(EngineError):
 
 class GraphFailed(EngineError):
     """The edges could not be walked."""
+
+
+class SummariserFailed(EngineError):
+    """A digest's text could not be made."""
+
+
+class GuardRefused(EngineError):
+    """The guard did not let a text through to the summariser."""
 
 
 class StrictRecallFailed(EngineError):

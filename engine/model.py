@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.errors import Problem as Problem
 
 # Ordered name=value attributes, for example (("team", "sales"), ("project", "apollo")).
@@ -265,6 +268,22 @@ class Degraded:
 
     what: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """The summary of a scope of one namespace, or (level "tenant") of the whole namespace."""
+
+    name: str  # "kind-note", "community-<slug of a member>-<start of its id>", "tenant"
+    level: str  # scope | tenant
+    title: str
+    text: str  # Markdown; "" when it was never made
+    namespace: Namespace
+    members: NDArray[np.int64] = field(compare=False)  # numbers of the engrams it covers, sorted
+    hash: str  # hexadecimal SHA-256 of all that the text was made of
+    built_ns: int
+    stale: bool  # it does not say what its engrams say now
+    problem: str = ""  # why it could not be made anew, a sentence
 
 
 @dataclass(frozen=True, slots=True)

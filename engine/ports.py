@@ -1,12 +1,17 @@
-"""What a host may plug into an engine: a reranker, and a hook on the text that is embedded.
+"""What a host may plug into an engine: a reranker, a hook on the text that is embedded, a summariser
+for digests and a guard on what it is given.
 
-Engine.open(store, reranker=mine, text_hook=expand)
+Engine.open(store, reranker=mine, text_hook=expand, summariser=mine, guard=vet)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.model import Hit, Part
 
@@ -41,4 +46,49 @@ class TextHook(Protocol):
         What it raises fails the write. It is not asked where nothing is embedded: kinds with
         `embed: false`, headings without text of their own.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Text:
+    """One thing that a digest is made of: an engram, or the summary of a group of them.
+
+    `vectors` has a row for each passage, normalised float32[passages, dimension]; a row of zeroes
+    where a passage has no vector (yet). None: nothing is embedded, or it is a group's summary.
+    """
+
+    engram: int  # its number; -1: the summary of a group
+    name: str  # "note/acme"; of a group the name of its digest, or ""
+    title: str
+    passages: tuple[str, ...]  # in document order, the first ones where the engram is long
+    vectors: NDArray[np.float32] | None = None
+    weight: float = 1.0  # how central it is in the graph (PageRank, mean 1); of a group their sum
+
+
+class Summariser(Protocol):
+    """Makes a digest's text. One call at a time, never from the thread of a reader or writer."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What it is and how it is set: texts made under another fingerprint are made anew."""
+        ...
+
+    def summarise(self, texts: Sequence[Text], tokens: int) -> str:
+        """A text of at most about so many tokens about all of them; the same for the same texts.
+
+        Raises SummariserFailed with the reason; whatever else it raises counts as the same, and so
+        does an empty answer. The digest stays stale then and is tried again later.
+        """
+        ...
+
+    def stop(self) -> None:
+        """End what is running: the engine closes. Called from another thread, perhaps twice."""
+        ...
+
+
+class Guard(Protocol):
+    """Vets what a summariser is about to be given. It fails closed."""
+
+    def __call__(self, texts: Sequence[Text]) -> None:
+        """Raises GuardRefused with the reason; whatever else it raises refuses as well."""
         ...
