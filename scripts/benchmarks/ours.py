@@ -78,7 +78,9 @@ def rows_of(engine: Engine) -> Iterator[Rows]:
         held = engine.reading.part_terms(some)
         texts = [text for entry in some for text in held[entry.no]]
         rows = snapshot.doc_vector[first : first + len(texts)]
-        yield Rows(texts, snapshot.vectors[rows])
+        vectors = snapshot.vectors[np.maximum(rows, 0)]
+        vectors[rows < 0] = np.eye(1, vectors.shape[1], dtype=np.float32)  # peers want one for each
+        yield Rows(texts, vectors)
         first += len(texts)
 
 
