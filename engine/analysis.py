@@ -16,7 +16,7 @@ import numpy as np
 from engine.columns import Columns
 from engine.errors import Invalid, Problem, shown
 from engine.fusion import fitted
-from engine.graph import Web
+from engine.graph import Numbers, Web
 from engine.hand_links import BY_HAND
 from engine.linking import After
 from engine.model import Edge, Entry
@@ -65,7 +65,7 @@ class Webs:
             kept = self._kept.get(key)
         if kept is not None and kept[0] is columns and kept[1] == changes:
             return kept[2]
-        made = _web(state, columns, scope, key[1])
+        made = Web(*linked(state, columns, scope, key[1]))
         with self._lock:
             self._kept[key] = (columns, changes, made)
             self._kept.move_to_end(key)
@@ -74,7 +74,11 @@ class Webs:
         return made
 
 
-def _web(state: State, columns: Columns, scope: Scope, relations: Sequence[str]) -> Web:
+def linked(
+    state: State, columns: Columns, scope: Scope, relations: Sequence[str] = ()
+) -> tuple[Numbers, Numbers, Numbers]:
+    """int32 each: the live engrams that a scope covers, and the sources and targets of the edges
+    between two of them, of some relations or of all."""
     source, target = state.edges.ends(relations)
     longest = max(len(columns), int(source.max(initial=-1)) + 1, int(target.max(initial=-1)) + 1)
     covered = fitted(columns.covered(scope), longest)
@@ -87,7 +91,7 @@ def _web(state: State, columns: Columns, scope: Scope, relations: Sequence[str])
             standing[original] = heir.no
     source, target = own[source], np.where(target >= 0, standing[target], np.int32(-1))
     there = (source >= 0) & (target >= 0) & (source != target)
-    return Web(np.flatnonzero(covered).astype(np.int32), source[there], target[there])
+    return np.flatnonzero(covered).astype(np.int32), source[there], target[there]
 
 
 def path(state: State, web: Web, scope: Scope, a: str, b: str, direction: str) -> tuple[Edge, ...]:

@@ -38,6 +38,7 @@ class Columns:
     namespace: NDArray[np.int32]
     kind: NDArray[np.int32]
     updated_ns: NDArray[np.int64]
+    seq: NDArray[np.int64]  # the commit that made the present state
     namespaces: tuple[Namespace, ...]
     kinds: tuple[str, ...]
 
@@ -73,7 +74,7 @@ class ColumnCache:
         self._old_pages: set[int] = set()  # that are published, so a change copies them
         self._live = np.zeros(0, np.bool_)
         self._namespace, self._kind = np.zeros(0, np.int32), np.zeros(0, np.int32)
-        self._updated_ns = np.zeros(0, np.int64)
+        self._updated_ns, self._seq = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self._namespaces: dict[Namespace, int] = {}
         self._kinds: dict[str, int] = {}
         self._columns: Columns | None = None  # None: changed since they were asked for
@@ -87,8 +88,8 @@ class ColumnCache:
                 self._old_pages.update(range(len(self._pages)))
                 self._columns = Columns(
                     tuple(self._pages), self._live.copy(), self._namespace.copy(),
-                    self._kind.copy(), self._updated_ns.copy(), tuple(self._namespaces),
-                    tuple(self._kinds),
+                    self._kind.copy(), self._updated_ns.copy(), self._seq.copy(),
+                    tuple(self._namespaces), tuple(self._kinds),
                 )  # fmt: skip
             return self._columns
 
@@ -105,7 +106,7 @@ class ColumnCache:
                 if entry is not None:
                     self._namespace[no] = _code(self._namespaces, entry.namespace)
                     self._kind[no] = _code(self._kinds, entry.kind)
-                    self._updated_ns[no] = entry.updated_ns
+                    self._updated_ns[no], self._seq[no] = entry.updated_ns, entry.seq
 
     def _page(self, at: int) -> Page:
         if at in self._old_pages:
@@ -123,6 +124,7 @@ class ColumnCache:
         self._namespace = fitted(self._namespace, rows)
         self._kind = fitted(self._kind, rows)
         self._updated_ns = fitted(self._updated_ns, rows)
+        self._seq = fitted(self._seq, rows)
 
 
 def _code(codes: dict[T, int], value: T) -> int:

@@ -1,5 +1,5 @@
-"""What a host may plug into an engine: a reranker, a hook on the text that is embedded, a summariser
-for digests and a guard on what it is given.
+"""What a host may plug into an engine: a reranker, a hook on the text that is embedded, a
+summariser for digests and a guard on what that is given.
 
 Engine.open(store, reranker=mine, text_hook=expand, summariser=mine, guard=vet)
 """
@@ -62,7 +62,7 @@ class Text:
     title: str
     passages: tuple[str, ...]  # in document order, the first ones where the engram is long
     vectors: NDArray[np.float32] | None = None
-    weight: float = 1.0  # how central it is in the graph (PageRank, mean 1); of a group their sum
+    weight: float = 1.0  # by its edges, mean 1 over the namespace; of a group the mean
 
 
 class Summariser(Protocol):
