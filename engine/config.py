@@ -26,12 +26,14 @@ class Config:
     rrf_k: int = 60
     neighbour_share: float = 0.2  # of its score that a part lends the ones beside it (adr/0013)
     graph_weight: float = 0.2  # of what a hit's edges lead to; more buries good hits (adr/0018)
+    temporal_weight: float = 0.1  # of standing in the time that the question names
     exact_title_bonus: float = 0.15  # a title of two or more words that the question contains
 
     # Recency: floor + (1 - floor) * exp(-decay * days since `updated`)
     recency_decay: float = 0.02
     recency_floor: float = 0.85
     favourite_factor: float = 1.15
+    utility_share: float = 0.10  # what an engram gains by being used (engine.demand)
 
     # Paging and evidence
     evidence_parts: int = 3
@@ -53,6 +55,10 @@ class Config:
     recall_limit: int = 200
     recall_k: int = 24
     recall_seeds: int = 8  # hits that the graph channel starts from
+    recall_source_tokens: int = 4096  # of what items are derived from, on top of the budget
+    recall_chunk_tokens: int = 500  # of raw passages, on top of the budget
+    # Whose words a recall gives where it names nobody; ("user",) leaves out what models said.
+    recall_source_roles: tuple[str, ...] = ("user", "assistant", "system", "tool")
     whole_engram_tokens: int = 400  # detail=auto: an engram up to this is given whole
     passages_tokens: int = 600  # else its best passages up to this
     passages: int = 3
@@ -65,6 +71,25 @@ class Config:
     # gibberish reaches 0.11 to 0.27 by chance, paraphrases begin at 0.28. 0: no floor.
     vector_floor: float = 0.25
     fresh_wait_seconds: float = 5.0
+
+    # Briefing and match (engine.briefing, engine.match)
+    briefing_budget: int = 1_500
+    briefing_cap: float = 2.0  # budgets that constraints may take
+    briefing_constraints: int = 4  # in full; the others by title
+    briefing_conventions: int = 4
+    briefing_findings: int = 3
+    briefing_tasks: int = 3
+    briefing_newest: int = 8  # of a store none of whose kinds is marked
+    briefing_index: int = 200  # titles at most
+    briefing_half_life_days: float = 14.0  # of the share that recency has in the order …
+    briefing_recency: float = 0.6
+    briefing_utility: float = 0.4  # … beside use, once so many events are counted:
+    briefing_counted: int = 50
+    match_limit: int = 3
+    match_words: int = 2  # that the prompt and an engram's head share, at least
+    match_score: float = 1.5  # below it they share too little
+    match_utility: float = 0.15  # what an engram gains in order by being used
+    match_candidates: int = 64  # engrams by the index whose heads are read
 
     # Parts and vectors
     part_tokens: int = 256  # what MiniLM reads

@@ -36,13 +36,12 @@ class Neighbours(Protocol):
 class Spread:
     """How far to go: from the `seeds` best hits, and at each hop from as many of the best reached.
 
-    `reverse`: also against the edges. What scores below `least` is not reached.
+    `reverse`: also against the edges.
     """
 
     hops: int = 1
     reverse: bool = False
     seeds: int = 8
-    least: float = 0.0
 
 
 class Reached(NamedTuple):
@@ -92,7 +91,7 @@ class GraphChannel:
                     other = each.entry.no
                     own = 1.0 if each.confidence is None else each.confidence
                     g = score * A_HOP * own
-                    if other == seed or g < self.how.least:
+                    if other == seed:
                         continue
                     following[other, seed] = max(g, following.get((other, seed), 0.0))
                     if other not in reached or g > reached[other].score:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import UTC, date, datetime, timedelta, timezone
 
 _DAY_NS = 86_400_000_000_000
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -46,3 +46,18 @@ def instant(text: str) -> int | None:
     minutes_of_day = hours * 60 + minutes - (offset if sign == "+" else -offset)
     nanoseconds = int((fraction or "").ljust(9, "0"))
     return days * _DAY_NS + (minutes_of_day * 60 + seconds) * 1_000_000_000 + nanoseconds
+
+
+def aware(text: str) -> datetime | None:
+    """The same as a datetime in the zone that the text names, UTC without one; to microseconds."""
+    at = instant(text)
+    found = _FORM.fullmatch(text.strip())
+    if at is None or found is None:
+        return None
+    sign, hours, minutes = found.groups()[8:]
+    offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+    zone = timezone(-offset if sign == "-" else offset)
+    try:
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at // 1000)).astimezone(zone)
+    except OverflowError:  # beyond the first or last day of the calendar
+        return None

@@ -48,16 +48,16 @@ def masks(
     covered = columns.covered(scope)
     hidden = np.zeros(len(columns), dtype=bool)
     if not superseded and not any(test.name == SUPERSEDED for test in filters.tests):
-        hidden = covered & _numbers(properties.having(SUPERSEDED), len(columns))
+        hidden = covered & mask_of(properties.having(SUPERSEDED), len(columns))
     allowed = covered & ~hidden
     if not filters.empty or only is not None:
         passed = allowed.copy()
         if only is not None:
-            passed &= _numbers(only, len(columns))
+            passed &= mask_of(only, len(columns))
         if filters.kinds is not None:
             passed &= columns.of_kinds(filters.kinds)
         if filters.tests:
-            passed &= _numbers(properties.select(filters), len(columns))
+            passed &= mask_of(properties.select(filters), len(columns))
         if _beyond_columns(filters):
             for no in np.flatnonzero(passed).tolist():
                 passed[no] = filters.matches_entry(columns.entry(no))
@@ -107,7 +107,8 @@ def _beyond_columns(filters: Filters) -> bool:
     return Filters(kinds=filters.kinds, tests=filters.tests, given=filters.given) != filters
 
 
-def _numbers(numbers: Iterable[int], length: int) -> Mask:
+def mask_of(numbers: Iterable[int], length: int) -> Mask:
+    """The engrams with these numbers; those beyond `length` came later and are left out."""
     mask = np.zeros(length, dtype=bool)
     inside = [no for no in numbers if no < length]
     mask[inside] = True

@@ -1,9 +1,10 @@
 """From what the channels found to ranked engrams: fusion, multipliers, order, best parts.
 
 F = fused score of the best part and what its neighbours lend it (engine.fusion) + 0.15 where the
-question contains the title + 0.2 of what edges of other hits give (engine.graph_channel); times
-recency and favourite, which are bounded and never bring in what no channel returned. What the
-question names stands first. Ties: score, then the newer, then the id.
+question contains the title + 0.2 of what edges of other hits give (engine.graph_channel) + 0.1 of
+standing in the time that the question names (engine.temporal_channel); times recency, favourite and
+utility, which are bounded and never bring in what no channel returned. What the question names
+stands first. Ties: score, then tagged before untagged where tags are asked for, the newer, the id.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Ranking:
     named: Mask
     total: int
     channels: Mapping[str, Longs] = field(default_factory=dict)  # ranks from 1; 0: not in it
+    strengths: Mapping[str, Floats] = field(default_factory=dict)  # of the same channels, 0..1
     factors: Mapping[str, Floats] = field(default_factory=dict)
     evidence_of: Callable[[Longs], Evidence] = no_evidence
     reached: Mapping[int, Reached] = field(default_factory=dict)  # by edges, by number
@@ -73,12 +75,27 @@ class Ranking:
             scores=self.scores[rows],
             named=self.named[rows],
             channels={name: ranks[rows] for name, ranks in self.channels.items()},
+            strengths={name: values[rows] for name, values in self.strengths.items()},
             factors={name: by[rows] for name, by in self.factors.items()},
         )
 
     def first(self, limit: int) -> Ranking:
         """The best `limit` engrams."""
         return self if len(self.numbers) <= limit else self.taken(np.arange(limit))
+
+    def above(self, least: Mapping[str, float], least_score: float) -> Ranking:
+        """Without what a channel that ran gives less than its floor, or the score less than its.
+
+        Nothing moves up for it: it is taken out of what is there.
+        """
+        kept = self.scores >= least_score
+        for name, floor in least.items():
+            if name in self.strengths:
+                kept &= self.strengths[name] >= floor
+        if kept.all():
+            return self
+        taken = self.taken(np.flatnonzero(kept))
+        return replace(taken, total=self.total - int(np.count_nonzero(~kept)))
 
     @cached_property
     def ranked(self) -> tuple[Ranked, ...]:
@@ -117,6 +134,7 @@ class Rules:
     k: int | None = None
     now_ns: int = 0
     evidence: int = 3
+    first: Mask | None = None  # engrams that stand before others of the same score
 
     def channel_weights(self) -> dict[str, float]:
         """The weights in force; the exact channel's multiplies its bonus."""
@@ -126,6 +144,7 @@ class Rules:
             "exact": 1.0,
             "trigram": self.config.trigram_weight,
             "graph": self.config.graph_weight,
+            "temporal": self.config.temporal_weight,
         }
         return {name: weight * self.weights.get(name, 1.0) for name, weight in own.items()}
 
@@ -138,11 +157,15 @@ def rank(
     rules: Rules,
     limit: int,
     graph: GraphChannel | None = None,
+    *,
+    timely: Floats | None = None,
+    utility: Floats | None = None,
 ) -> Ranking:
     """The best `limit` engrams among the `allowed` (scope and filters), a mask over engrams.
 
     `graph` goes on from the hits before any filter, so that filters change no score; GraphFailed
-    when it cannot.
+    when it cannot. `timely` is how well engrams stand in the time that the question names, None
+    where it names none, `utility` how much they are used; both 0..1, over engrams.
     """
     engrams = found.engrams
     allowed = fitted(allowed, engrams)
@@ -184,14 +207,20 @@ def rank(
             if no < engrams:  # one that is younger than this search
                 linked[no] = how.score
         by_channel["graph"] = linked
-    candidates = _numbers((others | close | (linked > 0.0)) & allowed)
+    brought_in = (others | close | (linked > 0.0)) & allowed
+    temporal = np.zeros(engrams, dtype=np.float64)
+    if timely is not None:
+        temporal = np.round(fitted(timely, engrams), ROUNDING)
+        by_channel["temporal"] = temporal
+        brought_in |= _of_that_time(columns, temporal, allowed & ~brought_in, rules.k)
+    candidates = _numbers(brought_in)
     if rules.fusion == "rrf":
         everywhere = {name: ranks(values) for name, values in by_channel.items()}
         fused = rrf_fusion(everywhere, weights, rules.config.rrf_k, engrams)
         highest = sum(weights.values()) / rules.config.rrf_k
     else:
-        fused = own + weights["graph"] * linked
-        highest = 1.0 + share + bonus + weights["graph"]
+        fused = own + weights["graph"] * linked + weights["temporal"] * temporal
+        highest = 1.0 + share + bonus + weights["graph"] + weights["temporal"]
     # Twice the highest of the others, so that no multiplier brings one of them before it.
     fused[named] += 2.0 * highest
     fused[exact == TITLED] += 3.0 * highest
@@ -203,10 +232,13 @@ def rank(
     )
     liked = np.ones(engrams, dtype=np.float64)
     liked[[no for no in favourites if no < engrams]] = rules.config.favourite_factor
+    used = np.ones(engrams, dtype=np.float64)
+    if utility is not None:
+        used += rules.config.utility_share * fitted(utility, engrams)
     if rules.fusion == "raw":
-        fused, age, liked = lexical + cosine, np.ones(engrams), np.ones(engrams)
-    score = np.round(fused * age * liked, ROUNDING)
-    ordered = _ordered(columns, candidates, score, named, limit)
+        fused, age, liked, used = lexical + cosine, *np.ones((3, engrams))
+    score = np.round(fused * age * liked * used, ROUNDING)
+    ordered = _ordered(columns, candidates, score, named, limit, rules.first)
     return Ranking(
         columns,
         ordered,
@@ -214,18 +246,44 @@ def rank(
         named[ordered],
         len(candidates),
         {name: ranks(values, ordered) for name, values in by_channel.items()},
-        {"fused": fused[ordered], "recency": age[ordered], "favourite": liked[ordered]},
+        {name: _strength(name, values, found)[ordered] for name, values in by_channel.items()},
+        {
+            "fused": fused[ordered], "recency": age[ordered], "favourite": liked[ordered],
+            "utility": used[ordered],
+        },
         lambda numbers: _evidence(found, base, numbers, rules.evidence),
         reached,
     )
 
 
-def browse(columns: Columns, allowed: Mask, limit: int) -> Ranking:
-    """Without a question: the newest first, without scores."""
+def _strength(name: str, values: Floats, found: Retrieved) -> Floats:
+    """What a channel gives engrams, in 0..1: of its maximum in scope, or as it stands."""
+    of = {"lexical": found.lexical, "vector": found.cosine, "trigram": found.trigram}.get(name)
+    if of is not None:
+        top = float(of[found.counted].max(initial=0.0))
+        return np.minimum(values / top, 1.0) if top > 0.0 else values
+    if name == "exact":
+        return (values > 0.0).astype(np.float64)
+    return values
+
+
+def _of_that_time(columns: Columns, temporal: Floats, of: Mask, k: int | None) -> Mask:
+    """Engrams that their time alone brings in: the `k` that stand in it best, the newer first."""
+    inside = np.flatnonzero((temporal > 0.0) & of)
+    if k is not None and len(inside) > k:
+        updated = fitted(columns.updated_ns, len(temporal))[inside]
+        inside = inside[np.lexsort((inside, -updated, -temporal[inside]))[:k]]
+    kept = np.zeros(len(temporal), dtype=bool)
+    kept[inside] = True
+    return kept
+
+
+def browse(columns: Columns, allowed: Mask, limit: int, first: Mask | None = None) -> Ranking:
+    """Without a question: the newest first, without scores; those of `first` before all."""
     candidates = _numbers(fitted(allowed, len(columns)))
     nothing = np.zeros(len(columns), dtype=np.float64)
     unnamed = nothing > 0.0
-    ordered = _ordered(columns, candidates, nothing, unnamed, limit)
+    ordered = _ordered(columns, candidates, nothing, unnamed, limit, first)
     return Ranking(columns, ordered, nothing[ordered], unnamed[ordered], len(candidates))
 
 
@@ -261,8 +319,15 @@ def _close(cosine: Floats, allowed: Mask, floor: float, k: int | None) -> Mask:
     return close
 
 
-def _ordered(columns: Columns, candidates: Longs, score: Floats, named: Mask, limit: int) -> Longs:
-    """The best `limit` candidates: named first, then score, the newer, the smaller id."""
+def _ordered(
+    columns: Columns,
+    candidates: Longs,
+    score: Floats,
+    named: Mask,
+    limit: int,
+    before: Mask | None = None,
+) -> Longs:
+    """The best `limit` candidates: named, score, those of `before`, the newer, the smaller id."""
     is_named = named[candidates]
     first, rest = candidates[is_named], candidates[~is_named]
     if 0 < limit < len(rest):
@@ -270,7 +335,8 @@ def _ordered(columns: Columns, candidates: Longs, score: Floats, named: Mask, li
         least = np.partition(score[rest], len(rest) - limit)[len(rest) - limit]
         rest = rest[score[rest] >= least]
     kept = np.concatenate([first, rest])
-    keys = (~named[kept], -score[kept], -fitted(columns.updated_ns, len(score))[kept])
+    later = np.zeros(len(kept), bool) if before is None else ~fitted(before, len(score))[kept]
+    keys = (~named[kept], -score[kept], later, -fitted(columns.updated_ns, len(score))[kept])
     order = np.lexsort(keys[::-1])
     kept, keys = kept[order], tuple(key[order] for key in keys)
     equal = np.ones(max(len(kept) - 1, 0), dtype=bool)

@@ -86,3 +86,12 @@ def test_links_lead_somewhere(page: str) -> None:
     text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", path.read_text(), flags=re.M | re.S)
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         assert "://" in target or (path.parent / target).exists(), target
+
+
+def test_the_keys_of_a_recall_are_those_of_the_code() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "recall-keys", "--check"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from engine.config import Config
 from engine.model import Degraded
 from engine.recall.given import CHANNELS
 from engine.recall.items import Item
-from engine.recall.request import GRAPH_FLOOR, RecallRequest, depth_of
+from engine.recall.keys import FLOORS, depth_of, usual_roles
+from engine.recall.request import RecallRequest
 from engine.visible import visible
 
 ECHO_BYTES = 256  # of the question and of a filter's values in the controls
@@ -21,7 +23,8 @@ PLACEHOLDER_TOKEN = "m000m000"
 
 _COMPARED = (
     "budget", "counter", "max_characters", "limit", "depth", "k", "hops", "seeds",
-    "channels", "detail", "fusion",
+    "channels", "detail", "fusion", "tags_match", "source_roles", "surfaces", "altitude",
+    "max_source_tokens", "max_chunk_tokens",
 )  # fmt: skip
 
 
@@ -118,7 +121,7 @@ def token_of(parts: Iterable[str], attempt: int = 0) -> str:
 
 def controls_of(request: RecallRequest) -> dict[str, object]:
     """Everything applied, after defaults and clamping, by the request's own keys."""
-    weights = dict(request.weights)
+    weights, least = dict(request.weights), dict(request.least)
     return {
         "q": request.question,
         "kinds": list(request.kinds),
@@ -133,10 +136,23 @@ def controls_of(request: RecallRequest) -> dict[str, object]:
         "hops": request.hops,
         "reverse": request.reverse,
         "seeds": request.seeds,
-        GRAPH_FLOOR: request.least_graph,
+        **{f"min_score.{name}": least.get(name, 0.0) for name in FLOORS},
+        "min_score": request.least_score,
         "channels": list(request.channels),
         "weights": {name: weights.get(name, 1.0) for name in CHANNELS},
+        "tags": list(request.tags),
+        "tags_match": request.tags_match,
+        "source_roles": list(request.source_roles),
+        "surfaces": list(request.surfaces),
+        "themes": request.themes,
+        "altitude": request.altitude,
         "detail": request.detail,
+        "sources": request.sources,
+        "max_source_tokens": request.max_source_tokens,
+        "chunks": request.chunks,
+        "max_chunk_tokens": request.max_chunk_tokens,
+        "now": _time(request.now),
+        "as_of": _time(request.as_of),
         "fusion": request.fusion,
         "fresh": request.fresh,
         "trace": request.trace,
@@ -155,6 +171,9 @@ def changed_controls(request: RecallRequest, config: Config) -> str:
         k=k,
         hops=hops,
         seeds=config.recall_seeds,
+        source_roles=usual_roles(config),
+        max_source_tokens=config.recall_source_tokens,
+        max_chunk_tokens=config.recall_chunk_tokens,
     )
     held = {key: (getattr(request, key), getattr(default, key)) for key in _COMPARED}
     pairs = [("kinds", ",".join(request.kinds))] if request.kinds else []
@@ -167,10 +186,20 @@ def changed_controls(request: RecallRequest, config: Config) -> str:
     ]
     if request.weights:
         pairs.append(("weights", ",".join(f"{name}:{w:g}" for name, w in request.weights)))
-    if request.least_graph:
-        pairs.append((GRAPH_FLOOR, f"{request.least_graph:g}"))
-    pairs += [(key, "on") for key in ("reverse", "fresh", "strict") if getattr(request, key)]
+    pairs += [(f"min_score.{name}", f"{floor:g}") for name, floor in request.least]
+    if request.least_score:
+        pairs.append(("min_score", f"{request.least_score:g}"))
+    if request.tags:
+        pairs.append(("tags", ",".join(request.tags)))
+    times = (("now", request.now), ("as_of", request.as_of))
+    pairs += [(key, _time(at) or "") for key, at in times if at is not None]
+    switches = ("reverse", "themes", "sources", "chunks", "fresh", "strict")
+    pairs += [(key, "on") for key in switches if getattr(request, key)]
     return "&".join(f"{_encoded(key)}={_encoded(value)}" for key, value in pairs)
+
+
+def _time(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()
 
 
 def joined(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

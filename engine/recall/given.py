@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
 
 from engine.catalogue import Catalogue
 from engine.config import Config
 from engine.errors import Invalid, Problem, shown
 from engine.filters import FALSE, TRUE, Filters, is_filter_key, parse_filters, split
+from engine.instants import aware
 from engine.model import Namespace
 from engine.namespace import Scope, bind
 
 SEARCHED = ("lexical", "vector", "exact")  # what a search asks
-CHANNELS = (*SEARCHED, "graph")
-LATER_CHANNELS = ("temporal",)
+CHANNELS = (*SEARCHED, "graph", "temporal")
 FUSIONS = ("score", "rrf")
 FORMATS = ("md", "json")
 
 _ANY = 10**18
 MOST_WEIGHT = 1000.0
-MANY = ("kinds", "channels")  # keys that may be repeated
+MANY = ("kinds", "channels", "tags", "source_roles", "surfaces")  # keys that may be repeated
+_LOST_PLUS = re.compile(r"(:\d\d(?:\.\d+)?) (\d\d:?\d\d)\Z")  # + is a blank in a name
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
@@ -33,8 +36,7 @@ class Given:
     """Pairs sorted by key, and the problems found so far.
 
     `keys` are those that the request takes, `of` what it is called. `filters`: it takes those too,
-    and `namespaces`: `namespace.NAME`. `later` are keys that another release will take, `many`
-    those that may be repeated.
+    and `namespaces`: `namespace.NAME`. `many` are those that may be repeated.
     """
 
     def __init__(
@@ -45,7 +47,6 @@ class Given:
         of: str = "a request",
         filters: bool = True,
         namespaces: bool = False,
-        later: Collection[str] = (),
         many: Collection[str] = MANY,
     ) -> None:
         self.values: dict[str, list[str]] = {}
@@ -57,15 +58,12 @@ class Given:
         valid = ", ".join(sorted(keys)) + (", prop.NAME and the filters" if filters else "")
         for key, value in pairs:
             self.every_key.add(key)
-            family = key.partition(".")[0]
             if key in keys:
                 self.values.setdefault(key, []).append(value)
             elif filters and is_filter_key(key):
                 self._filters.append((key, value))
             elif namespaces and key.startswith("namespace."):
                 self._namespace.append((key.partition(".")[2], value))
-            elif family in later:
-                self.refuse(key, f"{shown(key)} is not in this release", "leave it out")
             else:
                 self.refuse(key, f"`{shown(key)}` is no key of {of}", f"keys are {valid}")
         for key, given in self.values.items():
@@ -84,13 +82,13 @@ class Given:
         if self.problems:
             raise Invalid(*self.problems)
 
-    def question(self, config: Config, form: str) -> str:
-        """`q`. A written one may be longer than one in a name, a command or a call."""
-        text = self.one("q").strip()
+    def question(self, config: Config, form: str, key: str = "q") -> str:
+        """A text. A written one may be longer than one in a name, a command or a call."""
+        text = self.one(key).strip()
         size = len(text.encode("utf-8", "surrogatepass"))
         most = config.written_question_bytes if form == "written" else config.question_bytes
         if size > most:
-            self.refuse("q", f"q has {size} bytes", f"at most {most}")
+            self.refuse(key, f"{key} has {size} bytes", f"at most {most}")
         return text
 
     def fresh(self, form: str) -> bool:
@@ -161,16 +159,27 @@ class Given:
             self.warnings.append(f"{key} {value} was changed to {inside}")
         return inside
 
-    def share(self, key: str) -> float:
-        """A number from 0 to 1; 0 without one."""
+    def floor(self, key: str, most: float = 1.0) -> float:
+        """A number from 0 to `most`; 0 without one."""
         if key not in self.values:
             return 0.0
         value = _number(self.one(key))
-        if value is None or not 0.0 <= value <= 1.0:
+        if value is None or not 0.0 <= value <= most:
             said = f"{key}: `{shown(self.one(key))}` is out of range"
-            self.refuse(key, said, "a number, 0 to 1")
+            self.refuse(key, said, f"a number, 0 to {most:g}")
             return 0.0
         return value
+
+    def time(self, key: str) -> datetime | None:
+        """A date or time; without an offset it is UTC."""
+        if key not in self.values:
+            return None
+        text = self.one(key).strip()
+        found = aware(_LOST_PLUS.sub(r"\1+\2", text))
+        if found is None:
+            said = f"{key}: `{shown(text)}` is not a date or time"
+            self.refuse(key, said, "write one such as 2026-04-05 or 2026-04-05T10:00:00Z")
+        return found
 
     def boolean(self, key: str) -> bool:
         if key not in self.values:
@@ -190,22 +199,43 @@ class Given:
             return default
         return text
 
-    def channels(self) -> tuple[str, ...]:
-        if "channels" not in self.values:
-            return CHANNELS
-        names = [name.lower() for name in split(self.values["channels"])]
+    def subset(
+        self,
+        key: str,
+        choices: Sequence[str],
+        default: tuple[str, ...],
+        aliases: Mapping[str, str] = MappingProxyType({}),
+    ) -> tuple[str, ...]:
+        """Some of the choices, each given once, in the order of the choices."""
+        if key not in self.values:
+            return default
+        parts = (part.strip() for value in self.values[key] for part in value.split(","))
+        names = [aliases.get(part, part) for part in parts if part]
+        hint = f"a subset of {', '.join(choices)}"
         if not names:
-            self.refuse("channels", "channels is empty", f"a subset of {', '.join(CHANNELS)}")
-        for name in names:
-            self._judge_channel("channels", name)
-        return tuple(name for name in CHANNELS if name in names)
+            self.refuse(key, f"{key} is empty", hint)
+        for name in dict.fromkeys(names):
+            if name not in choices:
+                self.refuse(key, f"{key}: `{shown(name)}` is not known", hint)
+            elif names.count(name) > 1:
+                self.refuse(key, f"{key}: {name} is given {names.count(name)} times", hint)
+        return tuple(choice for choice in choices if choice in names)
+
+    def words(self, key: str, hint: str) -> tuple[str, ...]:
+        """Words by commas or repeated, each once, sorted."""
+        names = split(self.values.get(key, ()))
+        if key in self.values and not names:
+            self.refuse(key, f"{key} is empty", hint)
+        return tuple(sorted(set(names)))
 
     def weights(self) -> tuple[tuple[str, float], ...]:
         found: dict[str, float] = {}
         for piece in split(self.values.get("weights", ())):
             name, _, number = piece.partition(":")
             name = name.strip().lower()
-            self._judge_channel("weights", name)
+            if name not in CHANNELS:
+                hint = f"a subset of {', '.join(CHANNELS)}"
+                self.refuse("weights", f"weights: `{shown(name)}` is no channel", hint)
             value = _number(number)
             if value is None or value > MOST_WEIGHT:
                 self.refuse(
@@ -216,14 +246,6 @@ class Given:
             elif value > 0:  # missing or not positive means 1
                 found[name] = value
         return tuple((name, found[name]) for name in CHANNELS if found.get(name, 1.0) != 1.0)
-
-    def _judge_channel(self, key: str, name: str) -> None:
-        if name in LATER_CHANNELS:
-            self.refuse(key, f"{key}: {name} is not in this release", "leave it out")
-        elif name not in CHANNELS:
-            self.refuse(
-                key, f"{key}: `{shown(name)}` is no channel", f"a subset of {', '.join(CHANNELS)}"
-            )
 
     def one(self, key: str) -> str:
         """The value of a key that is given once; "" without it."""

@@ -8,7 +8,6 @@ from engine.filters import CORE_KEYS
 from engine.model import NOWHERE, Passage, Relation
 from engine.recall.answer import ECHO_BYTES, REASON_CHARACTERS, Extras, Head, echo
 from engine.recall.items import Item
-from engine.recall.request import GRAPH_FLOOR
 from engine.visible import json_text
 
 PATHS = (20, 10, 5, 3, 2, 1, 0)
@@ -133,4 +132,5 @@ def _echoed(controls: Mapping[str, object], most_bytes: int) -> dict[str, object
 
 
 def _is_filter(key: str) -> bool:
-    return ("." in key and key != GRAPH_FLOOR) or key in CORE_KEYS - {"kinds"}
+    family = key.partition(".")[0]
+    return ("." in key and family != "min_score") or key in CORE_KEYS - {"kinds"}

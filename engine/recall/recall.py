@@ -21,7 +21,7 @@ from engine.channels import Retrieved, retrieve
 from engine.columns import Columns
 from engine.errors import GraphFailed, NotFound, StrictRecallFailed
 from engine.graph_channel import GraphChannel, Spread
-from engine.masks import Masks, favourites, masks
+from engine.masks import favourites, masks
 from engine.model import Degraded, Entry, Relation
 from engine.namespace import Scope, bind
 from engine.neighbours import wanted
@@ -32,6 +32,7 @@ from engine.recall.answer import Form, changed_controls, controls_of
 from engine.recall.items import Item, make_item
 from engine.recall.json_form import JsonForm, with_trace
 from engine.recall.markdown import MarkdownForm, trace_text
+from engine.recall.narrowing import Narrowed, narrow
 from engine.recall.pack import Facts, Limits, Pack, pack
 from engine.recall.request import RecallRequest
 from engine.recall.trace import Timings, trace_of
@@ -78,13 +79,17 @@ def recall(
         timings.lap("fresh")
     asked = _Asked(reader, request, path_of, reader.counter(request.counter), shown, seconds)
     columns = reader.columns.now()
-    mask = masks(columns, reader.properties, scope, request.filters)
+    narrowed = narrow(
+        masks(columns, reader.properties, scope, request.filters), columns, reader.properties,
+        request,
+    )  # fmt: skip
+    mask = narrowed.masks
     timings.lap("filters")
-    found, ranking = _ranking(asked, scope, columns, mask)
+    found, ranking = _ranking(asked, scope, columns, narrowed)
     failed: tuple[Degraded, ...] = ()
     if not request.browse:
         ranking, failed = reranked(reader, scope, request.question, ranking, seconds)
-    ranking = ranking.first(request.limit)
+    ranking = ranking.first(request.limit).above(dict(request.least), request.least_score)
     timings.lap("ranking")
     if request.strict and found is not None and found.failed:
         first = found.failed[0]
@@ -109,11 +114,11 @@ def recall(
 
 
 def _ranking(
-    asked: _Asked, scope: Scope, columns: Columns, mask: Masks
+    asked: _Asked, scope: Scope, columns: Columns, narrowed: Narrowed
 ) -> tuple[Retrieved | None, Ranking]:
-    reader, request = asked.reader, asked.request
+    reader, request, mask = asked.reader, asked.request, narrowed.masks
     if request.browse:
-        return None, browse(columns, mask.allowed, request.limit)
+        return None, browse(columns, mask.allowed, request.limit, narrowed.tagged)
     most = max(request.limit, to_rerank(reader))
     hits = most if request.k is None else request.k  # k bounds what vectors alone bring in
     found = retrieve(
@@ -125,8 +130,9 @@ def _ranking(
         request.fusion,
         dict(request.weights),
         request.k,
-        reader.now_ns(),
+        reader.now_ns() if request.now_ns is None else request.now_ns,
         reader.config.passages,
+        narrowed.tagged,
     )
     liked = favourites(reader.properties)
     graph = _graph_channel(asked, scope)
@@ -144,7 +150,7 @@ def _graph_channel(asked: _Asked, scope: Scope) -> GraphChannel | None:
     request = asked.request
     if "graph" not in request.channels:
         return None
-    how = Spread(request.hops, request.reverse, request.seeds, request.least_graph)
+    how = Spread(request.hops, request.reverse, request.seeds)
     return GraphChannel(partial(asked.reader.neighbours, scope), how)
 
 

@@ -1,14 +1,15 @@
 """A recall request: pairs -> a frozen request, or Invalid with every problem at once.
 
 Total: whatever the pairs hold, the outcome is a request or Invalid. Each problem names the key, the
-value as given and the valid range.
+value as given and the valid range. What each key takes is said in `engine.recall.keys`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 
 from engine.catalogue import Catalogue
 from engine.config import Config
@@ -16,25 +17,22 @@ from engine.errors import shown
 from engine.filters import CORE_KEYS, Filters
 from engine.model import Namespace
 from engine.namespace import Scope
-from engine.recall.given import CHANNELS, FORMATS, FUSIONS, Given
-from engine.recall.pairs import KEYS
-from engine.tokens import COUNTERS
+from engine.recall.given import CHANNELS, Given
+from engine.recall.keys import (
+    FLOORS,
+    ROLES,
+    SURFACES,
+    Choice,
+    Floor,
+    Key,
+    Subset,
+    Whole,
+    depth_of,
+    keys_of,
+)
 
-DETAILS = ("auto", "full", "parts", "summary")
-
-MOST_K = 1000
-MOST_HOPS = 2
-MOST_SEEDS = 32
-GRAPH_FLOOR = "min_score.graph"
-DEPTHS = {"low": (12, 1), "mid": (24, 1), "high": (100, 2)}  # k and hops
-
-_RECALL_KEYS = frozenset((
-    "q", "kinds", "budget", "counter", "max_characters", "limit", "k", "channels", "weights",
-    "detail", "fusion", "fresh", "trace", "strict", "format", "set", "depth", "hops", "reverse",
-    "seeds", GRAPH_FLOOR,
-))  # fmt: skip
-_LATER_KEYS = (KEYS | {"min_score"}) - _RECALL_KEYS - CORE_KEYS - {"offset"}
 _TOKEN = re.compile(r"[a-z0-9]{8}")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +40,12 @@ class RecallRequest:
     """A request after defaults and clamping.
 
     `budget` in tokens of `counter`, `max_characters` in code points, `limit` items, `k` engrams
-    that the vector channel alone may bring in; `depth` is where k and `hops` come from if they are
-    not given. `hops`, `reverse`, `seeds` and `least_graph` (`min_score.graph`) are those of
-    `engine.graph_channel.Spread`. `written` are the filters as given. With `token`
-    (the key `set`) nothing else counts: the answer of that token is wanted again.
+    that the vector or temporal channel alone may bring in; `depth` is where k and `hops` come from
+    if they are not given. `hops`, `reverse` and `seeds` are those of `engine.graph_channel.Spread`.
+    `least` are floors by channel, `least_score` is one on the final score. `written` are the
+    filters as given. `now` and `as_of` None: the clock. `asked_surfaces`: surfaces were named,
+    rather than all by default. With `token` (the key `set`) nothing else counts: the answer of that
+    token is wanted again.
     """
 
     question: str = ""
@@ -53,6 +53,9 @@ class RecallRequest:
     filters: Filters = field(default_factory=Filters)
     written: tuple[tuple[str, str], ...] = ()
     namespace: Namespace = ()
+    tags: tuple[str, ...] = ()
+    tags_match: str = "any"
+    source_roles: tuple[str, ...] = ROLES
     budget: int = 4096
     counter: str = "o200k"
     max_characters: int = 200_000
@@ -62,10 +65,21 @@ class RecallRequest:
     hops: int = 1
     reverse: bool = False
     seeds: int = 8
-    least_graph: float = 0.0
     channels: tuple[str, ...] = CHANNELS
     weights: tuple[tuple[str, float], ...] = ()
+    least: tuple[tuple[str, float], ...] = ()
+    least_score: float = 0.0
+    surfaces: tuple[str, ...] = SURFACES
+    asked_surfaces: bool = False
+    themes: bool = False
+    altitude: str = "auto"
     detail: str = "auto"
+    sources: bool = False
+    max_source_tokens: int = 4096
+    chunks: bool = False
+    max_chunk_tokens: int = 500
+    now: datetime | None = None
+    as_of: datetime | None = None
     fusion: str = "score"
     fresh: bool = False
     trace: bool = False
@@ -79,6 +93,22 @@ class RecallRequest:
         """Kinds without a question: newest first."""
         return not self.question and not self.token
 
+    @property
+    def now_ns(self) -> int | None:
+        """What `now` is in nanoseconds since the epoch."""
+        return _ns(self.now)
+
+    @property
+    def as_of_ns(self) -> int | None:
+        """What `as_of` is in nanoseconds since the epoch."""
+        return _ns(self.as_of)
+
+    @property
+    def extra_tokens(self) -> int:
+        """What the answer may have on top of the budget."""
+        sources = self.max_source_tokens if self.sources else 0
+        return sources + (self.max_chunk_tokens if self.chunks else 0)
+
 
 def parse_request(
     pairs: Iterable[tuple[str, str]],
@@ -87,47 +117,63 @@ def parse_request(
     *,
     form: str = "api",
     ceiling: Scope | None = None,
+    counters: Collection[str] = (),
 ) -> RecallRequest:
     """Judge the pairs of a recall.
 
     `form` is where they came from: in a "name" `fresh` is refused (a slow lookup holds up the
     directory), "written" takes a question of 64 KiB instead of 8. `ceiling` is the mount's scope
     for a control file, where `namespace.NAME` may only repeat it; None lets a call narrow.
+    `counters` are those that the host adds.
     """
-    given = Given(pairs, _RECALL_KEYS, namespaces=True, later=_LATER_KEYS)
+    keys = keys_of(config)
+    own = [name for name in keys if name not in CORE_KEYS or name == "kinds"]
+    given = Given(pairs, own, namespaces=True)
     if "set" in given.values:
         return _again(given)
+    read = _Keys(given, keys)
     question = given.question(config, form)
     kinds = given.kinds(catalogue)
     if not question and not given.has("kinds"):
         given.refuse("q", "the question is empty", "ask q=…, or browse with kinds=…")
-    format = given.choice("format", FORMATS, "md")
-    least = config.recall_budget_min_json if format == "json" else config.recall_budget_min
-    depth = given.choice("depth", tuple(DEPTHS), "mid")
+    format = read.choice("format")
+    depth = read.choice("depth")
     k, hops = depth_of(depth, config)
-    budget = given.integer("budget", config.recall_budget, least, config.recall_budget_max)
+    sources, chunks = given.boolean("sources"), given.boolean("chunks")
     request = RecallRequest(
         question=question,
         kinds=kinds,
         filters=given.filters(catalogue, kinds),
         written=given.written_filters(),
         namespace=given.namespace(ceiling),
-        budget=budget,
-        counter=given.choice("counter", COUNTERS, "o200k"),
-        max_characters=given.integer(
-            "max_characters", config.recall_max_characters, 1, config.recall_max_characters
-        ),
-        limit=given.integer("limit", config.recall_limit, 1, config.recall_limit, clamp=True),
+        tags=given.words("tags", "name tags, or tags_match=exact alone for those without any"),
+        tags_match=read.choice("tags_match"),
+        source_roles=read.subset("source_roles"),
+        budget=_budget(given, config, format, extras=sources or chunks),
+        counter=read.choice("counter", more=tuple(counters)),
+        max_characters=read.whole("max_characters"),
+        limit=read.whole("limit"),
         depth=depth,
-        k=given.integer("k", k, 1, MOST_K),
-        hops=given.clamped("hops", hops, 1, MOST_HOPS),
+        k=read.whole("k", default=k),
+        hops=read.whole("hops", default=hops),
         reverse=given.boolean("reverse"),
-        seeds=given.integer("seeds", config.recall_seeds, 1, MOST_SEEDS),
-        least_graph=given.share(GRAPH_FLOOR),
-        channels=given.channels(),
+        seeds=read.whole("seeds"),
+        channels=read.subset("channels"),
         weights=given.weights(),
-        detail=given.choice("detail", DETAILS, "auto"),
-        fusion=given.choice("fusion", FUSIONS, "score"),
+        least=read.floors(),
+        least_score=read.floor("min_score"),
+        surfaces=read.subset("surfaces"),
+        asked_surfaces="surfaces" in given.values,
+        themes=given.boolean("themes"),
+        altitude=read.choice("altitude"),
+        detail=read.choice("detail"),
+        sources=sources,
+        max_source_tokens=read.whole("max_source_tokens"),
+        chunks=chunks,
+        max_chunk_tokens=read.whole("max_chunk_tokens"),
+        now=given.time("now"),
+        as_of=given.time("as_of"),
+        fusion=read.choice("fusion"),
         fresh=given.fresh(form),
         trace=given.boolean("trace"),
         strict=given.boolean("strict"),
@@ -135,16 +181,67 @@ def parse_request(
         warnings=tuple(given.warnings),
     )
     given.finish()
+    return replace(request, warnings=(*request.warnings, *_idle(request, given)))
+
+
+class _Keys:
+    """Reads keys as the table says."""
+
+    def __init__(self, given: Given, keys: Mapping[str, Key]) -> None:
+        self._given = given
+        self._keys = keys
+
+    def whole(self, name: str, default: int | None = None) -> int:
+        takes = self._keys[name].takes
+        assert isinstance(takes, Whole)
+        without = takes.default if default is None else default
+        if takes.over == "clamp":
+            return self._given.clamped(name, without, takes.least, takes.most)
+        lower = takes.over == "lower"
+        return self._given.integer(name, without, takes.least, takes.most, clamp=lower)
+
+    def choice(self, name: str, more: tuple[str, ...] = ()) -> str:
+        takes = self._keys[name].takes
+        assert isinstance(takes, Choice)
+        return self._given.choice(name, (*takes.choices, *more), takes.default)
+
+    def subset(self, name: str) -> tuple[str, ...]:
+        takes = self._keys[name].takes
+        assert isinstance(takes, Subset)
+        return self._given.subset(name, takes.choices, takes.default, dict(takes.aliases))
+
+    def floor(self, name: str) -> float:
+        takes = self._keys[name].takes
+        assert isinstance(takes, Floor)
+        return self._given.floor(name, takes.most)
+
+    def floors(self) -> tuple[tuple[str, float], ...]:
+        found = ((channel, self.floor(f"min_score.{channel}")) for channel in FLOORS)
+        return tuple((channel, floor) for channel, floor in found if floor > 0.0)
+
+
+def _budget(given: Given, config: Config, format: str, *, extras: bool) -> int:
+    """Only with sources or chunks may there be no room for items."""
+    if extras and given.one("budget").strip() == "0":
+        return 0
+    least = config.recall_budget_min_json if format == "json" else config.recall_budget_min
+    return given.integer("budget", config.recall_budget, least, config.recall_budget_max)
+
+
+def _ns(at: datetime | None) -> int | None:
+    return None if at is None else (at - _EPOCH) // timedelta(microseconds=1) * 1000
+
+
+def _idle(request: RecallRequest, given: Given) -> Iterable[str]:
+    """What was asked and can have no effect."""
     if request.channels == ("graph",):
-        said = "graph goes on from what other channels find: alone it finds nothing"
-        return replace(request, warnings=(*request.warnings, said))
-    return request
-
-
-def depth_of(depth: str, config: Config) -> tuple[int, int]:
-    """(k, hops) of a depth; the config says what k is without one."""
-    k, hops = DEPTHS[depth]
-    return (config.recall_k if depth == "mid" else k), hops
+        yield "graph goes on from what other channels find: alone it finds nothing"
+    if "max_source_tokens" in given.values and not request.sources:
+        yield "max_source_tokens counts with sources=on only"
+    if "max_chunk_tokens" in given.values and not request.chunks:
+        yield "max_chunk_tokens counts with chunks=on only"
+    if "tags_match" in given.values and not request.tags and request.tags_match != "exact":
+        yield f"tags_match={request.tags_match} counts with tags only"
 
 
 def _again(given: Given) -> RecallRequest:

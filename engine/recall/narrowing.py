@@ -1,0 +1,106 @@
+"""What a recall narrows by beside its filters: tags, who said it, and what was there at a time.
+
+Like every filter they act before any ranking is cut, and change no score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.columns import Columns
+from engine.conditions import Equals
+from engine.filters import Filters
+from engine.fusion import Mask
+from engine.masks import Masks, mask_of
+from engine.model import Entry
+from engine.properties import PropertyIndex
+from engine.recall.keys import ROLES
+from engine.recall.request import RecallRequest
+from engine.slug import nfc
+
+TAGS, ROLE, USUAL_ROLE = "tags", "source_role", "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """The masks after narrowing. `tagged` are engrams with a tag, None where tags are not asked
+    for; `counts` says how many engrams each key took out."""
+
+    masks: Masks
+    tagged: Mask | None
+    counts: tuple[tuple[str, int], ...] = ()
+
+
+def narrow(
+    masks: Masks, columns: Columns, properties: PropertyIndex, request: RecallRequest
+) -> Narrowed:
+    """Take out what the request's tags, roles and `as_of` do not let through."""
+    allowed = masks.allowed
+    counts: list[tuple[str, int]] = []
+
+    def keep(key: str, mask: Mask) -> None:
+        nonlocal allowed
+        counts.append((key, int(np.count_nonzero(allowed & ~mask))))
+        allowed = allowed & mask
+
+    tagged: Mask | None = None
+    if request.tags or request.tags_match == "exact":
+        tagged = mask_of(properties.having(TAGS), len(columns))
+        keep(TAGS, _with_tags(properties, request, tagged))
+    if set(request.source_roles) != set(ROLES):
+        keep("source_roles", _with_roles(properties, request.source_roles, len(columns)))
+    if request.as_of_ns is not None:
+        there = np.zeros(len(columns), dtype=bool)
+        for no in np.flatnonzero(allowed).tolist():
+            there[no] = columns.entry(no).created_ns <= request.as_of_ns
+        keep("as_of", there)
+    taken = masks.filtered + sum(count for _, count in counts)
+    return Narrowed(replace(masks, allowed=allowed, filtered=taken), tagged, tuple(counts))
+
+
+def _with_tags(properties: PropertyIndex, request: RecallRequest, tagged: Mask) -> Mask:
+    wanted = [nfc(tag) for tag in request.tags]
+    match = request.tags_match
+    having = [
+        mask_of(properties.select(_equal(TAGS, tag)), len(tagged)) for tag in dict.fromkeys(wanted)
+    ]
+    if match.startswith("any"):
+        found = np.logical_or.reduce(having)
+    else:
+        found = np.logical_and.reduce([np.ones(len(tagged), bool), *having])
+    if match in ("any", "all"):
+        return np.asarray(found | ~tagged)
+    if match == "exact":
+        if not wanted:
+            return ~tagged
+        for no in np.flatnonzero(found).tolist():
+            found[no] = tags_of(properties, no) == set(wanted)
+    return np.asarray(found)
+
+
+def _with_roles(properties: PropertyIndex, roles: tuple[str, ...], engrams: int) -> Mask:
+    found = np.zeros(engrams, dtype=bool)
+    for role in roles:
+        found |= mask_of(properties.select(_equal(ROLE, role)), engrams)
+    if USUAL_ROLE in roles:
+        found |= ~mask_of(properties.having(ROLE), engrams)
+    return found
+
+
+def tags_of(properties: PropertyIndex, no: int) -> set[str]:
+    """The tags of an engram."""
+    held = properties.of(no).get(TAGS)
+    return {nfc(tag) for tag in held if isinstance(tag, str)} if isinstance(held, list) else set()
+
+
+def role_of(properties: PropertyIndex, entry: Entry) -> str:
+    """Who said an engram: `user` where nothing says so."""
+    role = properties.of(entry.no).get(ROLE)
+    return role if isinstance(role, str) else USUAL_ROLE
+
+
+def _equal(name: str, value: str) -> Filters:
+    return Filters(tests=(Equals(name, texts=frozenset((value,))),))
+
