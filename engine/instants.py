@@ -58,6 +58,7 @@ def aware(text: str) -> datetime | None:
     offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
     zone = timezone(-offset if sign == "-" else offset)
     try:
-        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at // 1000)).astimezone(zone)
+        utc = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at // 1000)
+        return utc.astimezone(zone)
     except OverflowError:  # beyond the first or last day of the calendar
         return None

@@ -248,7 +248,9 @@ def rank(
         {name: ranks(values, ordered) for name, values in by_channel.items()},
         {name: _strength(name, values, found)[ordered] for name, values in by_channel.items()},
         {
-            "fused": fused[ordered], "recency": age[ordered], "favourite": liked[ordered],
+            "fused": fused[ordered],
+            "recency": age[ordered],
+            "favourite": liked[ordered],
             "utility": used[ordered],
         },
         lambda numbers: _evidence(found, base, numbers, rules.evidence),

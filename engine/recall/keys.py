@@ -117,8 +117,8 @@ def keys_of(config: Config) -> Mapping[str, Key]:
             f"{config.written_question_bytes:,}"),
             "The question. With `kinds` and no q: browse, newest first.", "all; Seamless"),
         Key("budget", Whole(config.recall_budget, least, most),
-            f"Tokens of the whole answer; at least {config.recall_budget_min_json} for JSON, 0 only "
-            "with sources or chunks, which have their own on top.", "fabriq, Hindsight"),
+            f"Tokens of the whole answer; at least {config.recall_budget_min_json} for JSON, 0 "
+            "only with sources or chunks, which have their own on top.", "fabriq, Hindsight"),
         Key("counter", Choice(COUNTERS, "o200k"),
             "What counts tokens; a host may add its own.", "fabriq"),
         Key("max_characters", Whole(config.recall_max_characters, 1, config.recall_max_characters),
@@ -186,8 +186,8 @@ def keys_of(config: Config) -> Mapping[str, Key]:
         Key("trace", Switch(), "Why it is so, behind the answer and outside the budget.",
             "Hindsight"),
         Key("strict", Switch(), "A channel that fails fails the recall.", "fabriq"),
-        Key("fresh", Switch(), f"Wait for pending vectors first, {config.fresh_wait_seconds:g} s at "
-            "most; not in a name."),
+        Key("fresh", Switch(), "Wait for pending vectors first, "
+            f"{config.fresh_wait_seconds:g} s at most; not in a name."),
         Key("fusion", Choice(FUSIONS, "score"), "How channels are joined.", "all (rrf)"),
         Key("format", Choice(FORMATS, "md"), "Markdown, or JSON."),
     )  # fmt: skip
@@ -239,7 +239,10 @@ def refusal(takes: Takes) -> str:
 
 def table(config: Config) -> str:
     """The table of docs/recall.md."""
-    lines = ["| key | default | valid | otherwise | what it does | from |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| key | default | valid | otherwise | what it does | from |",
+        "|---|---|---|---|---|---|",
+    ]
     for key in keys_of(config).values():
         cells = (
             f"`{key.name}`", default(key.takes), valid(key.takes), refusal(key.takes), key.says,

@@ -103,4 +103,3 @@ def role_of(properties: PropertyIndex, entry: Entry) -> str:
 
 def _equal(name: str, value: str) -> Filters:
     return Filters(tests=(Equals(name, texts=frozenset((value,))),))
-
