@@ -76,3 +76,9 @@ _LISTS = {
 def stop_words(lang: str) -> frozenset[str]:
     """The stop words of a language, folded as the text analysis folds; empty for unknown ones."""
     return frozenset(fold(_LISTS.get(primary_language(lang), "")).split())
+
+
+@cache
+def every_stop_word() -> frozenset[str]:
+    """The stop words of all languages, for texts of any."""
+    return frozenset().union(*map(stop_words, _LISTS))

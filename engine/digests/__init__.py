@@ -1,0 +1,1 @@
+"""Digests: what a scope of engrams says, in short."""
