@@ -53,6 +53,11 @@ def query_terms(question: str, langs: Sequence[str]) -> tuple[Group, ...]:
     return _groups(_telling(tokens(question), langs), langs)
 
 
+def telling_words(text: str, langs: Sequence[str]) -> tuple[tuple[str, Group], ...]:
+    """The distinct words of a plain text but for stop words, as `Query.free` has them; maybe none."""
+    return _spelled(_telling(tokens(text), langs, others=True), langs)
+
+
 def parse_query(question: str, langs: Sequence[str]) -> Query:
     """Read `"phrase"`, `-word`, `title:word`; a quotation mark without its partner is a blank."""
     text = _QUOTES.sub('"', question)

@@ -238,7 +238,7 @@ def rank(
     if rules.fusion == "raw":
         fused, age, liked, used = lexical + cosine, *np.ones((3, engrams))
     score = np.round(fused * age * liked * used, ROUNDING)
-    ordered = _ordered(columns, candidates, score, named, limit, rules.first)
+    ordered = in_order(columns, candidates, score, named, limit, rules.first)
     return Ranking(
         columns,
         ordered,
@@ -285,7 +285,7 @@ def browse(columns: Columns, allowed: Mask, limit: int, first: Mask | None = Non
     candidates = _numbers(fitted(allowed, len(columns)))
     nothing = np.zeros(len(columns), dtype=np.float64)
     unnamed = nothing > 0.0
-    ordered = _ordered(columns, candidates, nothing, unnamed, limit, first)
+    ordered = in_order(columns, candidates, nothing, unnamed, limit, first)
     return Ranking(columns, ordered, nothing[ordered], unnamed[ordered], len(candidates))
 
 
@@ -321,7 +321,7 @@ def _close(cosine: Floats, allowed: Mask, floor: float, k: int | None) -> Mask:
     return close
 
 
-def _ordered(
+def in_order(
     columns: Columns,
     candidates: Longs,
     score: Floats,
