@@ -54,7 +54,7 @@ def query_terms(question: str, langs: Sequence[str]) -> tuple[Group, ...]:
 
 
 def telling_words(text: str, langs: Sequence[str]) -> tuple[tuple[str, Group], ...]:
-    """The distinct words of a plain text but for stop words, as `Query.free` has them; maybe none."""
+    """The distinct words of a plain text without its stop words, as `Query.free` has them."""
     return _spelled(_telling(tokens(text), langs, others=True), langs)
 
 
