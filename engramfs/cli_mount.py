@@ -109,7 +109,8 @@ def _start(settings: Settings) -> None:
     from engramfs import launch
 
     paths = _prepare(settings)
-    pid = launch.start(settings.store, server_arguments(settings, paths))
+    arguments = server_arguments(settings, paths)
+    pid = launch.start(settings.store, arguments, settings.environment())
     launch.await_answer(paths)
     click.echo(f"mounted {' and '.join(paths)} for the store {settings.store} (process {pid})")
 

@@ -13,10 +13,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from shlex import quote
+from types import MappingProxyType
 from typing import BinaryIO
 
 from engramfs import lock, mounts
@@ -132,10 +133,13 @@ def _is_killed(pid: int) -> bool:
     return bool(flags & _EXITING) or any(int(mask, 16) & _KILL_BIT for mask in pending)
 
 
-def start(store: Path, arguments: Sequence[str]) -> int:
+def start(
+    store: Path, arguments: Sequence[str], environment: Mapping[str, str] = MappingProxyType({})
+) -> int:
     """Start the server and return its process number once it serves; Failed says why it does not.
 
-    `arguments` are those of `engramfs mount`, complete and with absolute paths.
+    `arguments` are those of `engramfs mount`, complete and with absolute paths, as are the
+    variables of `environment`, which it gets beside ours.
     """
     log = store / LOG
     opened = _open_log(log)
@@ -154,6 +158,7 @@ def start(store: Path, arguments: Sequence[str]) -> int:
             pass_fds=(writing,),
             start_new_session=True,
             cwd="/",
+            env={**os.environ, **environment},
         )
     os.close(writing)
     try:

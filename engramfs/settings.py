@@ -1,7 +1,7 @@
 """Settings: flags beat ENGRAMFS_*, which beat the store's config.toml, which beats the defaults.
 
 The environment is passed in, never read here. Every number of `engine.config.Config` is a setting
-under its own name.
+under its own name. In config.toml `[summarizer] command = …` is `summarizer_command = …`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import dataclasses
 import difflib
 import math
 import os
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,11 +25,14 @@ from engramfs.wire import Failed
 
 CONFIG_FILE = "config.toml"
 PREFIX = "ENGRAMFS_"
+_ENVIRONMENT = "the environment"
 _PATHS = frozenset({"mountpoint", "kinds", "model"})
+_COMMANDS = frozenset({"summarizer_command", "summarizer_guard"})
 _SOME = frozenset(  # nothing goes on with none of these
     {
         *("store_threads", "store_memory_small", "store_memory_medium", "store_memory_large"),
         *("model_threads", "model_tokens", "part_tokens", "embed_batch", "load_batch"),
+        "summarizer_seconds",
     }
 )
 
@@ -59,6 +63,9 @@ OWN = (
     Setting("model_passage_prefix", "", "what the model wants before a passage"),
     Setting("model_tokens", 256, "tokens that the model reads"),
     Setting("model_threads", 1, "threads of the model; two help only on an idle machine"),
+    Setting("summarizer_command", "", "program that makes digests; empty: the one built in"),
+    Setting("summarizer_guard", "", "program that vets what goes to the one that makes digests"),
+    Setting("summarizer_seconds", 60, "after which either of them is ended"),
     Setting("id_in_file", "shown", "whether reading shows the id line", ("shown", "never")),
     Setting("on_conflict", "win", "what the later of two writers gets", ("win", "refuse")),
     Setting("rewrite_links", False, "a rename also rewrites the links of other engrams to it"),
@@ -94,9 +101,21 @@ class Settings:
         value = self.values[name]
         return value if isinstance(value, tuple) else ()
 
+    def words(self, name: str) -> tuple[str, ...]:
+        """A command as the program and its arguments; () where there is none."""
+        return tuple(shlex.split(self.text(name)))
+
     def given(self, name: str) -> bool:
         """Was it set by anything but its default?"""
         return self.sources[name] != "default"
+
+    def environment(self) -> dict[str, str]:
+        """The variables whose paths a process in another directory would take for others."""
+        return {
+            PREFIX + name.upper(): self.text(name)
+            for name in sorted(_PATHS | _COMMANDS)
+            if self.sources[name] == _ENVIRONMENT
+        }
 
     def namespace(self) -> Namespace:
         """The attributes named; Failed (usage) when they are none."""
@@ -128,7 +147,7 @@ def load(
     layers: list[tuple[str, Mapping[str, object]]] = [
         (str(file), _read(file)),
         (
-            "the environment",
+            _ENVIRONMENT,
             {
                 name.removeprefix(PREFIX).lower(): value
                 for name, value in (environment or {}).items()
@@ -150,17 +169,28 @@ def load(
 
 def _read(file: Path) -> Mapping[str, object]:
     try:
-        return tomllib.loads(file.read_text("utf-8"))
+        written = tomllib.loads(file.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Failed(f"{file} is not valid TOML: {error}", 2) from error
+    found: dict[str, object] = {}
+    for name, value in written.items():
+        inner = value.items() if isinstance(value, dict) else ()
+        for key, one in [(f"{name}_{under}", each) for under, each in inner] or [(name, value)]:
+            if key in found:
+                raise Failed(f"{file}: {key} is given twice (in a table and without one)", 2)
+            found[key] = one
+    return found
 
 
 def _absolute(setting: Setting, value: Value, base: Path) -> Value:
     """A path made absolute; whatever is no path as it is."""
     if setting.name in _PATHS and value:
         return os.path.normpath(base / str(value))
+    if setting.name in _COMMANDS and value:
+        program, *words = shlex.split(str(value))
+        return shlex.join([os.path.normpath(base / program) if "/" in program else program, *words])
     if setting.name == "roots" and isinstance(value, tuple):
         found = []
         for root in value:
@@ -206,6 +236,12 @@ def _convert(setting: Setting, value: object, source: str) -> Value:
         return number
     if not isinstance(value, str):
         raise Failed(f"{wrong}it is a text", 2)
+    if setting.name in _COMMANDS:
+        try:
+            shlex.split(value)
+        except ValueError as error:
+            raise Failed(f"{wrong}it cannot be read as a command: {error}", 2) from error
+        return value.strip()
     if setting.choices and value not in setting.choices:
         raise Failed(f"{wrong}it is one of {', '.join(setting.choices)}", 2)
     return value

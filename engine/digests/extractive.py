@@ -159,8 +159,8 @@ def _said(text: Text, at: int, passages: _Passages) -> list[_Said]:
 
 def _joined(passages: Sequence[str]) -> tuple[NDArray[np.int64], str]:
     """(the line where each passage ends; all of them in one, as a fence may go on in the next)."""
-    ended = [passage if passage.endswith("\n") else f"{passage}\n" for passage in passages]
-    return np.cumsum([passage.count("\n") for passage in ended]), "".join(ended)
+    apart = [f"{passage.rstrip()}\n\n" for passage in passages]  # or two would be one paragraph
+    return np.cumsum([passage.count("\n") for passage in apart]), "".join(apart)
 
 
 class _Passages:

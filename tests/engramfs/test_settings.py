@@ -51,6 +51,11 @@ def test_every_number_of_the_engine_is_a_setting() -> None:
         ("namespace = 3\n", "it is a list"),
         ("kinds = 3\n", "it is a text"),
         ("embed = [\n", "is not valid TOML"),
+        ("[summarizer]\ncomand = 'x'\n", "did you mean summarizer_command?"),
+        ("summarizer = {}\n", "summarizer is no setting"),
+        ("summarizer_guard = ''\n[summarizer]\nguard = ''\n", "summarizer_guard is given twice"),
+        ("summarizer_command = 'a \"b'\n", "it cannot be read as a command: No closing quotation"),
+        ("summarizer_seconds = 0\n", "it is a whole number, 1 or more"),
     ],
 )
 def test_a_wrong_setting_is_one_sentence(tmp_path: Path, text: str, said: str) -> None:
@@ -107,3 +112,30 @@ def test_any_text_is_a_value_or_a_sentence(name: str, value: str) -> None:
     else:
         assert type(loaded.values[name]) is type(TABLE[name].default)
         assert os.fspath(loaded.store) == "/nowhere"
+
+
+def test_a_table_of_the_file_is_a_prefix(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("[summarizer]\ncommand = 'llm -s \"sum up\"'\n")
+    assert load(tmp_path).words("summarizer_command") == ("llm", "-s", "sum up")
+    assert load(tmp_path).words("summarizer_guard") == ()
+
+
+def test_a_program_with_a_path_is_found_from_where_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.toml").write_text("summarizer.command = './bin/sum \"a b\"'\n")
+    monkeypatch.chdir("/usr")
+    settings = load(tmp_path, environment={"ENGRAMFS_SUMMARIZER_GUARD": "bin/vet -q"})
+    assert settings.words("summarizer_command") == (str(tmp_path / "bin/sum"), "a b")
+    assert settings.words("summarizer_guard") == ("/usr/bin/vet", "-q")
+
+
+def test_a_server_elsewhere_is_told_the_paths_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.toml").write_text("kinds = 'kinds.yaml'\n")
+    monkeypatch.chdir("/usr")
+    given = {"ENGRAMFS_MODEL": "model", "ENGRAMFS_SUMMARIZER_GUARD": "vet", "ENGRAMFS_EMBED": "off"}
+    assert load(tmp_path, environment=given).environment() == {
+        "ENGRAMFS_MODEL": "/usr/model", "ENGRAMFS_SUMMARIZER_GUARD": "vet",
+    }  # fmt: skip
