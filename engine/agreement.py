@@ -13,22 +13,15 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.embed import Embedder, Floats
 from engine.errors import EmbedderFailed, EngineError, Unsupported
 from engine.store import vectors
 from engine.store.connection import Store
-from engine.store.vectors import Model
+from engine.store.vectors import Model, are_unit
 
 _T = TypeVar("_T")
-_UNIT = 1e-3  # how far the length of a vector may be from 1
 _HOST = "it is the host program's; let it give finite vectors of its dimension and of length 1"
-
-
-def is_unit(lengths: Floats) -> NDArray[np.bool_]:
-    """Which lengths are 1; nan is not."""
-    return np.asarray(np.abs(lengths - 1.0) <= _UNIT)
 
 
 class Agreed:
@@ -109,10 +102,11 @@ class Agreed:
             raise EmbedderFailed(
                 f"the embedder gave an array of the shape {made.shape}, not {wanted}", _HOST
             )
-        lengths = np.atleast_1d(np.linalg.norm(made, axis=-1))
-        wrong = lengths[~is_unit(lengths)]
+        every = np.atleast_2d(made)
+        wrong = every[~are_unit(every)]
         if len(wrong):
-            raise EmbedderFailed(f"the embedder gave a vector of the length {wrong[0]:g}", _HOST)
+            length = np.linalg.norm(wrong[0])
+            raise EmbedderFailed(f"the embedder gave a vector of the length {length:g}", _HOST)
         return made
 
     def _told(self, use: Callable[[], _T]) -> _T:

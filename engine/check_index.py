@@ -12,19 +12,18 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.agreement import is_unit
-from engine.errors import Problem, StoreCorrupt
+from engine.errors import Problem
 from engine.snapshot import Snapshot
 from engine.state import State
 from engine.store import fulltext, vectors, versions
+from engine.store.documents import NO_HASH, unpack_documents
 from engine.store.folded import FoldedBase
-from engine.store.versions import NO_HASH, Version, unpack_documents
+from engine.store.versions import Version
 
 Sums = NDArray[np.uint64]
 
 _BATCH = 500  # engrams whose terms are read at a time
 _REINDEX = "run `engramfs check --repair`"
-_EMBED = "run `engramfs reindex --embed`"
 
 
 def check_documents(state: State, rows: list[Version]) -> Iterator[Problem]:
@@ -112,17 +111,13 @@ def check_vectors(state: State) -> Iterator[Problem]:
         model = vectors.model(cursor)
         if model is None:
             return
-        bad = missing = 0
-        try:
-            for hashes, matrix in vectors.load(cursor, model.dimension, state.config.load_batch):
-                lengths = np.linalg.norm(matrix, axis=1)
-                bad += int(np.count_nonzero(~is_unit(lengths)))
-                missing += sum(not state.index.has_vector(hash) for hash in hashes)
-        except StoreCorrupt as error:
-            yield Problem(error.message, key="vectors", hint=_EMBED)
-            return
+        missing = 0
+        bad: list[int] = []
+        for hashes, _ in vectors.load(cursor, model.dimension, state.config.load_batch, bad):
+            missing += sum(not state.index.has_vector(hash) for hash in hashes)
     if bad:
-        yield Problem(f"{bad} vectors are not of length 1", key="vectors", hint=_EMBED)
+        what = f"{len(bad)} stored vectors are not {model.dimension} numbers of length 1"
+        yield Problem(what, key="vectors", hint="open the store again, and they are made anew")
     if missing:
         what = f"{missing} stored vectors are not in memory"
         yield Problem(what, key="vectors", hint="open the store again")

@@ -95,6 +95,7 @@ def keep(state: State, hashes: Sequence[bytes], made: Vectors) -> None:
             vectors.add(cursor, new, rows)
             if state.index.pending_count == sum(bool(waiting(hash)) for hash in new):
                 vectors.end_anew(cursor)
+                state.store.troubles.pop(vectors.TROUBLE, None)
         state.index.add_vectors(new, rows)
 
 

@@ -105,10 +105,10 @@ def _filled(
 ) -> tuple[State, Fulltext]:
     fulltext = Fulltext(store)
     index = Index(config.bm25_k1, config.bm25_b)
-    present = load(store, index, fulltext, with_vectors=embed != "off")
+    loaded = load(store, index, fulltext, with_vectors=embed != "off")
     entries, properties = Entries(), PropertyIndex()
     names = Names(entries)
-    _fill_views(present, entries, names, properties)
+    _fill_views(loaded.present, entries, names, properties)
     with store.cursor() as cursor:
         rows = stored_catalogue.load(cursor)
         edges = Edges(_sound(store, stored_edges.load(cursor), entries))
@@ -144,6 +144,8 @@ def _filled(
         refusals=Refusals(store, config),
         sources=Sources(store, config),
         directories={(each.namespace, each.kind): each for each in directories},
+        damaged=loaded.unreadable,
+        unproved=set(loaded.unproved),
     )
     _await_successions(state)
     _date_directories(state)

@@ -104,6 +104,5 @@ def _page(reader: Reader, found: ResultSet, window: Window) -> Page:
         for entry in missing.values()
     )
     warnings = (*window.warnings, *found.warnings, *damaged)
-    return Page(
-        tuple(hits.values()), found.total, window.offset, found.degraded, warnings, found.id
-    )
+    degraded = (*found.degraded, *reader.unreadable(found.scope))  # which the hits had a part in
+    return Page(tuple(hits.values()), found.total, window.offset, degraded, warnings, found.id)

@@ -20,7 +20,8 @@ from engine.links import find_links
 from engine.model import Link, Part, PropertyValue
 from engine.parts import cut, head_text
 from engine.ports import TextHook
-from engine.store.versions import NO_HASH, StoredPart, join_terms, pack_documents, stored
+from engine.store.documents import NO_HASH, pack_documents
+from engine.store.versions import StoredPart, join_terms, stored
 from engine.validation import Head, read_head
 
 

@@ -20,7 +20,7 @@ from engine.engram_vectors import EngramVectors
 from engine.entries import Entries
 from engine.fusion import Mask
 from engine.index import Index
-from engine.model import Entry, PropertyValue, Span
+from engine.model import Degraded, Entry, PropertyValue, Span
 from engine.namespace import Scope
 from engine.naming import Names
 from engine.ports import Reranker
@@ -139,7 +139,12 @@ class Reader(Protocol):
         ...
 
     def part_terms(self, entries: Sequence[Entry]) -> Mapping[int, Sequence[str]]:
-        """By engram number the terms of each part as they are stored, by position."""
+        """By engram number the terms of each part as they are stored, by position; engrams that
+        cannot be read are missing."""
+        ...
+
+    def unreadable(self, scope: Scope) -> tuple[Degraded, ...]:
+        """What an answer in a scope may lack, because engrams are damaged, as known by now."""
         ...
 
     def find_part(self, scope: Scope, id: str) -> tuple[Entry, int] | None:

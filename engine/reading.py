@@ -9,22 +9,24 @@ from engine import tokens
 from engine.catalogue import Catalogue
 from engine.columns import ColumnCache
 from engine.config import Config
+from engine.embedding import prepared_again
 from engine.engram_vectors import EngramVectors
-from engine.entries import Entries
-from engine.errors import StoreCorrupt
+from engine.entries import Entries, is_live
+from engine.errors import EngineError
 from engine.fusion import Mask
 from engine.index import Index
-from engine.model import Entry
+from engine.model import Degraded, Entry
 from engine.namespace import Scope
 from engine.naming import Names
+from engine.objects import hosted_of
 from engine.part_ids import find_part
 from engine.ports import Reranker
+from engine.prepare import Prepared
 from engine.properties import PropertyIndex
 from engine.reader import QueryEmbedder, Row
 from engine.result_sets import ResultSets
 from engine.state import State
 from engine.store import refusals, versions
-from engine.store.extensions import Cursor
 from engine.vocabulary import Vocabulary
 from engine.walk import Neighbour, neighbours
 
@@ -87,35 +89,85 @@ class Reading:
         return self._state.languages.among(covered)
 
     def hydrate(self, entries: Sequence[Entry]) -> Mapping[int, Row]:
-        """Rows by engram number, bytes and parts included; damaged ones are missing."""
+        """Rows by engram number, bytes and parts included; damaged ones are missing.
+
+        Parts that are damaged are made anew from the bytes.
+        """
         sources = self._state.sources.written_of(entries)  # from the cache, where they can be
         seqs = [entry.seq for entry in entries if entry.no in sources]
         with self._state.store.cursor() as cursor:
-            try:
-                found = versions.rows(cursor, seqs)
-            except StoreCorrupt:
-                found = {}
-                for seq in seqs:
-                    found.update(self._one(cursor, seq))
-        rows = found.values()
-        return {row.engram: replace(row, source=sources[row.engram]) for row in rows}
-
-    def _one(self, cursor: Cursor, seq: int) -> dict[int, versions.Version]:
-        try:
-            return versions.rows(cursor, [seq])
-        except StoreCorrupt:
-            return {}
+            found = versions.rows(cursor, seqs, lost={})
+            lost = [seq for seq in seqs if seq not in found or not found[seq].parts_sound]
+            bare = versions.bare_rows(cursor, lost, lost={})
+        rows: dict[int, Row] = {}
+        for entry in entries:
+            row = found.get(entry.seq)
+            if row is None or not row.parts_sound:
+                content = self._made_anew(entry)
+                if content is None:
+                    continue
+                if entry.seq not in bare:
+                    lost_row = f"the row of {entry.kind}/{entry.name} cannot be read"
+                    self._state.damaged[entry.no] = lost_row
+                    continue
+                row = replace(bare[entry.seq], parts=content.stored_parts)
+            rows[entry.no] = replace(row, source=sources[entry.no])
+        return rows
 
     def part_terms(self, entries: Sequence[Entry]) -> Mapping[int, Sequence[str]]:
-        """By engram number the terms of each part as they are stored, by position."""
+        """By engram number the terms of each part, by position; damaged engrams are missing.
+
+        Terms that are damaged are made anew from the bytes.
+        """
         with self._state.store.cursor() as cursor:
-            found = versions.rows(cursor, [entry.seq for entry in entries])
+            found = versions.bare_rows(cursor, [entry.seq for entry in entries], lost={})
             terms = versions.terms_of(cursor, [row.parts_seq for row in found.values()])
-        return {
-            row.engram: terms[row.parts_seq].split("\n")
-            for row in found.values()
-            if row.parts_seq in terms
-        }
+        lines: dict[int, Sequence[str]] = {}
+        for entry in entries:
+            row = found.get(entry.seq)
+            text = terms.get(row.parts_seq) if row is not None else None
+            if row is None or text is None or not row.terms_sound(text):
+                content = self._made_anew(entry)
+                text = content.terms if content is not None else None
+            if text is not None:
+                lines[entry.no] = text.split("\n")
+        return lines
+
+    def _made_anew(self, entry: Entry) -> Prepared | None:
+        """What is derived of an engram, of which the store's is damaged, for the answer at hand.
+
+        The background mends the store. None where the bytes are damaged too, and that is noted.
+        """
+        state = self._state
+        if state.entries.get(entry.no) != entry:
+            return None  # it was changed or erased meanwhile
+        if entry.no in state.damaged:
+            return None
+        state.unproved.add(entry.no)
+        try:
+            hosted = hosted_of(state, entry)
+            content = prepared_again(state, entry, hosted=hosted)
+        except EngineError as error:
+            state.damaged[entry.no] = f"{entry.kind}/{entry.name}: {error}"
+            return None
+        if not hosted.sound:
+            state.damaged[entry.no] = f"the host's parts of {entry.kind}/{entry.name} are damaged"
+            return None
+        return content
+
+    def unreadable(self, scope: Scope) -> tuple[Degraded, ...]:
+        """What an answer in this scope may lack, because engrams are damaged.
+
+        Of a row that cannot be read nobody knows the namespace: it counts in every scope.
+        """
+        number = 0
+        for no in list(self._state.damaged):
+            entry = self._state.entries.get(no)
+            number += entry is None or (is_live(entry) and scope.covers(entry.namespace))
+        if not number:
+            return ()
+        said = "1 engram" if number == 1 else f"{number} engrams"
+        return (Degraded("engrams", f"{said} cannot be read: `engramfs check` names them"),)
 
     def find_part(self, scope: Scope, id: str) -> tuple[Entry, int] | None:
         """The live engram in scope that has the part with this id, and the part's position."""

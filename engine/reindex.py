@@ -6,7 +6,7 @@ these only; it is no version, and no time moves. The full-text index is then bui
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from engine.embedding import prepared_again
@@ -33,17 +33,24 @@ def reindex(
     embed: bool,
     progress: Callable[[int, int], None] | None = None,
     kinds: frozenset[str] | None = None,
+    engrams: Collection[int] | None = None,
 ) -> dict[str, int]:
     """Rebuild; returns counts of engrams looked at, changed and damaged.
 
     `embed`: forget every vector, so that the model of this store embeds everything again; one that
     was stopped before it had embedded everything goes on where it was. Damaged
-    engrams are left as they are and recorded in `state.damaged`. `kinds` limits it to some.
+    engrams are left as they are and recorded in `state.damaged`. `kinds` or `engrams`, by number,
+    limit it to some.
     """
     if embed:
         forget_vectors(state)
-    live = [entry for entry in state.entries.live() if kinds is None or entry.kind in kinds]
-    _drop_strays(state)
+    live = [
+        entry
+        for entry in state.entries.live()
+        if (kinds is None or entry.kind in kinds) and (engrams is None or entry.no in engrams)
+    ]
+    if engrams is None:
+        _drop_strays(state)
     counts = {"engrams": len(live), "changed": 0, "damaged": 0}
     for start in range(0, len(live), _BATCH):
         batch = live[start : start + _BATCH]
@@ -121,7 +128,8 @@ def differs(state: State, entry: Entry, content: Prepared) -> bool:
         return True
     with state.store.cursor() as cursor:
         terms = versions.terms_of(cursor, [row.parts_seq]).get(row.parts_seq)
-    return stored_of(replace(row, terms=terms)) != fresh_of(content)
+    proved = row.documents_sound and row.parts_sound and row.terms_sound(terms)
+    return not proved or stored_of(replace(row, terms=terms)) != fresh_of(content)
 
 
 def stored_of(row: Version) -> tuple[object, ...]:

@@ -60,6 +60,7 @@ class State:
     directories: dict[Shelf, Directory] = field(default_factory=dict)
     moved_directories: set[Shelf] = field(default_factory=set)  # mtime not in the store yet
     damaged: dict[int, str] = field(default_factory=dict)  # engrams that cannot be read, and why
+    unproved: set[int] = field(default_factory=set)  # engrams of which parts or terms are damaged
     listeners: list[Callable[[Change], None]] = field(default_factory=list)
 
     def bench(self) -> Bench:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 
 from engine.prepare import Prepared
-from engine.store.versions import NO_HASH
+from engine.store.documents import NO_HASH
 
 _MOST = 8 * 1024 * 1024  # characters
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from engine.analysed_by import OUTDATED, agree, outdated
 from engine.applying import apply_kinds, changed_kinds
 from engine.check import check
 from engine.embedding import embedding_of
+from engine.errors import StoreFull
 from engine.hnsw_build import HnswBuild
 from engine.languages import count_languages
 from engine.linking import After, resolve_again
@@ -27,6 +29,7 @@ from engine.worker import Background
 
 _T = TypeVar("_T")
 
+log = logging.getLogger(__name__)
 
 _BULK = 500  # documents of one call from which it counts as an import
 _HOUR = 3_600.0
@@ -50,6 +53,10 @@ class Upkeep:
         self._mourned = deque(sorted(dead, key=_death))
         self._mourned_ns: float = math.inf
         self._look_ahead()
+        try:
+            self.mend()  # before anybody asks
+        except StoreFull as error:
+            log.error("what is damaged cannot be made anew: %s", error)
         state.entries.follow(self._mourn)
         self._register()
 
@@ -57,6 +64,7 @@ class Upkeep:
         state, register = self.state, self.background.register
         index = state.index
         register("settle", self.settle, due=self._settle_due)
+        register("mend", self.mend, due=lambda: bool(state.unproved))
         register(
             "directories", state.keep_moved_directories, due=lambda: bool(state.moved_directories)
         )
@@ -102,7 +110,7 @@ class Upkeep:
         """
         self.background.committed()
         if many >= _BULK and self.fulltext.outgrown(self.state.index):
-            self.fulltext.bulk(self.state.index)
+            self._build()
         return result
 
     @contextmanager
@@ -228,9 +236,34 @@ class Upkeep:
             self._outdated = False
         if embed:
             self.background.embed_now()
-        self.fulltext.bulk(self.state.index)
+        self._build()
         self.background.committed()
         return counts
+
+    def mend(self) -> None:
+        """Make anew what is derived of engrams of which it was found damaged."""
+        state = self.state
+        engrams = frozenset(state.unproved)
+        if not engrams:
+            return
+        try:
+            counts = reindex(state, embed=False, engrams=engrams)
+        except StoreFull:
+            for no in engrams:
+                state.damaged.setdefault(no, f"the index entries of engram {no} are damaged")
+            raise
+        made = counts["engrams"] - counts["damaged"]
+        log.error("index entries of %d engrams were damaged; %d are made anew", len(engrams), made)
+        state.unproved -= engrams
+
+    def _build(self) -> None:
+        """The full-text index, from terms that are proved."""
+        unproved = self.fulltext.unproved()
+        if unproved:
+            self.state.unproved |= unproved
+            self.mend()
+            unproved = self.fulltext.unproved()
+        self.fulltext.bulk(self.state.index, unproved)
 
 
 def _death(entry: Entry) -> int:

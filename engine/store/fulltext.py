@@ -12,8 +12,9 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import duckdb
 import numpy as np
@@ -23,12 +24,14 @@ from engine.index import Index
 from engine.snapshot import Snapshot
 from engine.store import meta
 from engine.store.connection import Store
+from engine.store.documents import terms_proved
 from engine.store.extensions import Cursor
 from engine.store.folded import FoldedBase
 from engine.tail import Tail
 
 TABLES = ("posting_a", "posting_b")
 _TERMS = 20_000  # terms whose postings are read at a time
+_ENGRAMS = 1_000  # whose terms are proved at a time
 BULK_FILE = "bulk.duckdb"
 SEAL = "folded_seal"  # meta: see `_seal`
 
@@ -64,9 +67,27 @@ class Fulltext:
         """
         return self._replace(index, self._fill_from_tails)
 
-    def bulk(self, index: Index) -> bool:
-        """Build the base anew from the stored terms of all live documents, by the extension."""
-        return self._replace(index, self._fill_from_extension)
+    def bulk(self, index: Index, without: Collection[int] = ()) -> bool:
+        """Build the base anew from the stored terms of all live documents, by the extension.
+
+        `without` are engrams whose terms are damaged.
+        """
+        return self._replace(index, partial(self._fill_from_extension, without))
+
+    def unproved(self) -> set[int]:
+        """The live engrams whose stored terms are damaged; reads all terms."""
+        found: set[int] = set()
+        with self.store.cursor() as cursor:
+            cursor.execute(
+                "SELECT now.engram, row.state->>'sums', row.documents, held.terms "
+                "FROM state AS now JOIN version AS row USING (seq) "
+                "LEFT JOIN version AS held ON held.seq = now.parts_seq "
+                "WHERE now.deleted_ns IS NULL "
+                "AND now.seq IN (SELECT max(seq) FROM version GROUP BY engram)"
+            )
+            while rows := cursor.fetchmany(_ENGRAMS):
+                found.update(row[0] for row in rows if not terms_proved(row[1] or "", *row[2:]))
+        return found
 
     def worth_folding(self, index: Index) -> bool:
         """Enough documents are unfolded."""
@@ -149,11 +170,11 @@ class Fulltext:
         }
 
     def _fill_from_extension(
-        self, target: str, folded: int, snapshot: Snapshot, tails: Tails
+        self, without: Collection[int], target: str, folded: int, snapshot: Snapshot, tails: Tails
     ) -> dict[str, int]:
         self.store.load_extension("fts")
         with self._workshop() as (cursor, home):
-            _index_stored_terms(cursor, home, folded)
+            _index_stored_terms(cursor, home, folded, without)
             index = "bulk.fts_main_part_text"
             first = self._first_free()
             new = dict(
@@ -280,7 +301,7 @@ def _add_terms(cursor: Cursor, new: dict[str, int]) -> None:
         )
 
 
-def _index_stored_terms(cursor: Cursor, home: str, folded: int) -> None:
+def _index_stored_terms(cursor: Cursor, home: str, folded: int, without: Collection[int]) -> None:
     """Let the extension index the terms of all live documents below `folded`.
 
     Its tokeniser is told to do nothing but split at white space: the terms are analysed already.
@@ -293,7 +314,8 @@ def _index_stored_terms(cursor: Cursor, home: str, folded: int) -> None:
         "FROM state AS now JOIN version AS held ON held.seq = now.parts_seq "
         "WHERE now.seq IN (SELECT max(seq) FROM version GROUP BY engram) "
         "AND now.deleted_ns IS NULL AND now.parts > 0 "
-        f"AND now.first_doc + now.parts <= {folded})) ORDER BY doc"
+        f"AND now.first_doc + now.parts <= {folded} "
+        f"AND now.engram NOT IN ({', '.join(map(str, without)) or '-1'}))) ORDER BY doc"
     )
     cursor.execute("USE bulk")
     cursor.execute(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from engine.errors import StoreCorrupt, StoreFull
+from engine.errors import StoreFull
 from engine.index import Documents, Index
 from engine.store import vectors, versions
 from engine.store.connection import Store
+from engine.store.documents import unpack_documents
 from engine.store.extensions import Cursor
 from engine.store.fulltext import Fulltext
 from engine.store.versions import Version
@@ -19,18 +21,29 @@ _BATCH = 1_000  # engrams whose unfolded terms are read at a time
 _SPARE_VECTORS = 1_000  # of texts that are gone; fewer are not looked for
 
 
-def load(store: Store, index: Index, fulltext: Fulltext, *, with_vectors: bool) -> list[Version]:
-    """Fill `index` with every live document, and return all engrams' present versions.
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a store held: every engram's present version, and what is damaged.
 
-    An engram whose row cannot be read is left out and named in the store's `troubles`. Vectors are
-    left out where no model is used. Runs before anybody else has the store.
+    `unreadable` are the engrams whose row cannot be read, with the reason. Of the `unproved` live
+    ones what is derived from their bytes is damaged, so that the index has not all of it.
     """
-    damaged: dict[int, str] = {}
+
+    present: list[Version]
+    unreadable: dict[int, str]
+    unproved: list[int]
+
+
+def load(store: Store, index: Index, fulltext: Fulltext, *, with_vectors: bool) -> Loaded:
+    """Fill `index` with every live document that is as it was stored.
+
+    Vectors are left out where no model is used. Runs before anybody else has the store.
+    """
+    unreadable: dict[int, str] = {}
     with store.cursor() as cursor:
-        present = versions.load_current(cursor, damaged)
-    for engram, reason in damaged.items():
+        present = versions.load_current(cursor, unreadable)
+    for reason in unreadable.values():
         log.error("%s", reason)
-        store.troubles[f"engram {engram}"] = reason
     live = sorted(
         (version for version in present if version.deleted_ns is None),
         key=lambda version: version.first_doc,
@@ -41,16 +54,19 @@ def load(store: Store, index: Index, fulltext: Fulltext, *, with_vectors: bool) 
         load_vectors(store, index)
     store.fit_memory(parts)  # not before: the vectors, read once, would fill it and stay there
     folded = fulltext.base.folded
+    unproved: list[int] = []
     with store.cursor() as cursor:
-        index.add_many(_documents(cursor, live, folded))
+        index.add_many(_documents(cursor, live, folded, unproved))
     index.set_base(fulltext.base, ())
-    return present
+    if not index.pending_count:
+        store.troubles.pop(vectors.TROUBLE, None)
+    return Loaded(present, unreadable, unproved)
 
 
 def load_vectors(store: Store, index: Index) -> None:
     """Fill the matrix, in batches: all rows at once would cost the memory twice.
 
-    Vectors of a wrong length are dropped: their texts wait for new ones.
+    Damaged ones are left out and dropped: their texts wait for new ones.
     """
     with store.cursor() as cursor:
         model = vectors.model(cursor)
@@ -58,19 +74,21 @@ def load_vectors(store: Store, index: Index) -> None:
     if model is None or not number:
         return
     index.reserve_vectors(number, model.dimension)
-    try:
-        _load_vectors(store, index, model.dimension)
-    except StoreCorrupt as error:
-        with store.transaction() as cursor:
-            dropped = vectors.drop_damaged(cursor, model.dimension)
-        log.error("%s; %d of them are made again", error.message, dropped)
-        _load_vectors(store, index, model.dimension)
-
-
-def _load_vectors(store: Store, index: Index, dimension: int) -> None:
+    damaged: list[int] = []
     with store.cursor() as cursor:
-        for hashes, matrix in vectors.load(cursor, dimension, store.config.load_batch):
+        for hashes, matrix in vectors.load(
+            cursor, model.dimension, store.config.load_batch, damaged
+        ):
             index.add_vectors(hashes, matrix)
+    if damaged:
+        said = f"{len(damaged)} stored vectors were damaged; those that are needed are made again"
+        store.troubles[vectors.TROUBLE] = said
+        log.error("%s", said)
+        try:
+            with store.transaction() as cursor:
+                vectors.drop_damaged(cursor, damaged)
+        except StoreFull as error:
+            log.warning("damaged vectors cannot be dropped: %s", error)
 
 
 def _drop_unused(store: Store, parts: int) -> None:
@@ -88,14 +106,21 @@ def _drop_unused(store: Store, parts: int) -> None:
         log.warning("vectors of texts long gone cannot be dropped: %s", error)
 
 
-def _documents(cursor: Cursor, live: Sequence[Version], folded: int) -> Iterator[Documents]:
+def _documents(
+    cursor: Cursor, live: Sequence[Version], folded: int, unproved: list[int]
+) -> Iterator[Documents]:
+    """Documents that are as they were stored; engrams with others are added to `unproved`."""
     for start in range(0, len(live), _BATCH):
         batch = live[start : start + _BATCH]
         unfolded = [version.parts_seq for version in batch if version.first_doc >= folded]
         terms = versions.terms_of(cursor, unfolded)
         for version in batch:
-            lengths, hashes = versions.unpack_documents(version.documents)
             text = terms.get(version.parts_seq) if version.first_doc >= folded else None
+            known = version.first_doc < folded or version.terms_sound(text)
+            if not (version.documents_sound and known):
+                unproved.append(version.engram)
+                continue
+            lengths, hashes = unpack_documents(version.documents)
             yield Documents(
                 version.engram,
                 version.first_doc,

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import StoreCorrupt, Unsupported
+from engine.errors import Unsupported
 from engine.store import meta
+from engine.store.documents import DOCUMENT, HASH_BYTES, NO_HASH, unpack_documents
 from engine.store.extensions import Cursor
-from engine.store.versions import DOCUMENT, HASH_BYTES, NO_HASH, unpack_documents
 
 Vectors = NDArray[np.float32]
 
+UNIT = 1e-3  # how far the length of a vector may be from 1
+TROUBLE = "vectors"  # in `Store.troubles`: stored ones were damaged
 _ANEW = "vectors_anew"  # meta: the fingerprint of the model that is making all vectors anew
 
 
@@ -24,6 +26,13 @@ class Model:
 
     fingerprint: str
     dimension: int
+
+
+def are_unit(vectors: Vectors) -> NDArray[np.bool_]:
+    """bool[n]: which of the vectors float32[n, dimension] are of length 1; none that has a nan."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+        return np.asarray(np.abs(lengths - 1.0) <= UNIT)
 
 
 def model(cursor: Cursor) -> Model | None:
@@ -59,18 +68,27 @@ def count(cursor: Cursor) -> int:
     return int(row[0]) if row else 0
 
 
-def load(cursor: Cursor, dimension: int, batch: int) -> Iterator[tuple[list[bytes], Vectors]]:
-    """All vectors, `batch` at a time: (hashes, float32[n, dimension])."""
-    cursor.execute("SELECT hash, embedding FROM vector")
+def load(
+    cursor: Cursor, dimension: int, batch: int, damaged: list[int]
+) -> Iterator[tuple[list[bytes], Vectors]]:
+    """All sound vectors, `batch` rows at a time: (hashes, float32[n, dimension]).
+
+    Those that are not of so many numbers or not of length 1 are left out: their rows' numbers are
+    added to `damaged`.
+    """
+    size = 4 * dimension
+    cursor.execute("SELECT rowid, hash, embedding FROM vector")
     while rows := cursor.fetchmany(batch):
-        joined = b"".join(row[1] for row in rows)
-        if len(joined) != 4 * dimension * len(rows):
-            raise StoreCorrupt(
-                f"the store holds vectors that are not of {dimension} numbers",
-                "run `engramfs reindex --embed`",
-            )
-        matrix = np.frombuffer(joined, "<f4").reshape(-1, dimension)
-        yield [row[0] for row in rows], matrix.astype(np.float32, copy=False)
+        whole = [row for row in rows if len(row[2]) == size and len(row[1]) == HASH_BYTES]
+        joined = b"".join(row[2] for row in whole)
+        matrix = np.frombuffer(joined, "<f4").reshape(-1, dimension).astype(np.float32, copy=False)
+        sound = are_unit(matrix)
+        if not sound.all():
+            whole, matrix = [whole[at] for at in np.flatnonzero(sound)], matrix[sound]
+        if len(whole) < len(rows):
+            kept = {row[0] for row in whole}
+            damaged += [row[0] for row in rows if row[0] not in kept]
+        yield [row[1] for row in whole], matrix
 
 
 def add(cursor: Cursor, hashes: Sequence[bytes], vectors: Vectors) -> None:
@@ -105,13 +123,10 @@ def end_anew(cursor: Cursor) -> None:
         meta.put(cursor, _ANEW, "")
 
 
-def drop_damaged(cursor: Cursor, dimension: int) -> int:
-    """Drop the vectors that are not of so many numbers; returns how many."""
-    rows = cursor.execute(
-        f"DELETE FROM vector WHERE octet_length(embedding) <> {4 * dimension} "
-        f"OR octet_length(hash) <> {HASH_BYTES}"
-    ).fetchall()
-    return int(rows[0][0])
+def drop_damaged(cursor: Cursor, damaged: Sequence[int]) -> None:
+    """Drop the rows that `load` left out."""
+    numbers = ", ".join(map(str, damaged))
+    cursor.execute(f"DELETE FROM vector WHERE rowid IN ({numbers})")
 
 
 def drop_unused(cursor: Cursor) -> int:

@@ -12,45 +12,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from engine.errors import NotFound, StoreCorrupt
 from engine.model import Entry, Namespace, Part, PropertyValue, Span
+from engine.store.documents import DOCUMENT, proved, sums_of, terms_proved
 from engine.store.extensions import Cursor
-
-HASH_BYTES = 16
-DOCUMENT = np.dtype([("length", "<i4"), ("hash", "u1", (HASH_BYTES,))])
-NO_HASH = bytes(HASH_BYTES)  # of a part that is never embedded
 
 # The fields of a row that are in the column `state`.
 _STATE = (
     "id", "event", "at_ns", "written_by", "amends", "namespace", "kind", "slug", "name", "title",
     "summary", "properties", "created_ns", "updated_ns", "deleted_ns", "inode", "mode", "mtime_ns",
     "ctime_ns", "size", "shown_size", "source_seq", "parts_seq", "sha256", "first_doc",
-    "host_sha256", "written_ns",
+    "host_sha256", "written_ns", "sums",
 )  # fmt: skip
 _Held = tuple[str | None, str | None, bytes | None]  # parts, terms, source
 _CURRENT = "seq IN (SELECT max(seq) FROM version GROUP BY engram)"
-
-
-def pack_documents(lengths: Sequence[int], hashes: Sequence[bytes]) -> bytes:
-    """The column `documents`: of each part the number of terms and the embedded text's hash."""
-    packed = np.zeros(len(lengths), dtype=DOCUMENT)
-    packed["length"] = lengths
-    if lengths:
-        packed["hash"] = np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, HASH_BYTES)
-    return packed.tobytes()
-
-
-def unpack_documents(packed: bytes) -> tuple[NDArray[np.int32], list[bytes]]:
-    """(lengths int32[n], hashes) of the column `documents`."""
-    rows = np.frombuffer(packed, dtype=DOCUMENT)
-    joined = rows["hash"].tobytes()
-    return (
-        rows["length"].astype(np.int32),
-        [joined[at : at + HASH_BYTES] for at in range(0, len(joined), HASH_BYTES)],
-    )
 
 
 def join_terms(runs_of_parts: Iterable[Iterable[Sequence[str]]]) -> str:
@@ -87,9 +62,10 @@ def stored(part: Part) -> StoredPart:
 class Version:
     """One row. Times are nanoseconds since the epoch, sizes bytes.
 
-    `documents` is made by `pack_documents`; a row of a deleted engram keeps those it had, so that
-    their numbers are never given again. `parts` and `terms` (made by `join_terms`) are both None
-    when `parts_seq` is another row, `source` is None when `source_seq` is.
+    `documents` is made by `engine.store.documents`; a row of a deleted engram keeps those it had,
+    so that their numbers are never given again. `parts` and `terms` (made by `join_terms`) are both
+    None when `parts_seq` is another row, `source` is None when `source_seq` is. What is derived is
+    proved by `sums` where it is read, and made anew from the bytes where it is damaged.
     """
 
     seq: int
@@ -120,16 +96,27 @@ class Version:
     first_doc: int
     host_sha256: str = ""  # of the host's parts, as `Entry` has it
     written_ns: int = 0  # when the bytes last changed; 0: with `updated`
+    sums: str = ""
     documents: bytes = b""
     amends: int | None = None
     parts: tuple[StoredPart, ...] | None = None
     terms: str | None = None
     source: bytes | None = None
+    parts_sound: bool = True  # `parts`, where they are read, are those that were stored
 
     @property
     def part_count(self) -> int:
         """Number of parts."""
         return len(self.documents) // DOCUMENT.itemsize
+
+    @property
+    def documents_sound(self) -> bool:
+        """Are the documents those that were stored? An engram has its head at least."""
+        return self.part_count > 0 and proved(self.sums, "documents", self.documents)
+
+    def terms_sound(self, terms: str | None) -> bool:
+        """Are these the terms that were stored?"""
+        return terms_proved(self.sums, self.documents, terms)
 
 
 def entry_of(row: Version) -> Entry:
@@ -165,12 +152,15 @@ def append_many(cursor: Cursor, rows: Sequence[Version]) -> None:
 
 def _values(row: Version) -> list[object]:
     state = {name: getattr(row, name) for name in _STATE}
+    packed = None if row.parts is None else _pack_parts(row.parts)
+    if packed is not None and row.terms is not None:
+        state["sums"] = sums_of(row.documents, packed, row.terms)
     return [
         row.seq,
         row.engram,
         json.dumps(state, separators=(",", ":")),
         row.documents,
-        None if row.parts is None else _pack_parts(row.parts),
+        packed,
         row.terms,
         row.source,
     ]
@@ -220,20 +210,19 @@ def load_current(cursor: Cursor, damaged: dict[int, str] | None = None) -> list[
 
 
 def rows(
-    cursor: Cursor, seqs: Sequence[int], *, source: bool = False, terms: bool = False
+    cursor: Cursor,
+    seqs: Sequence[int],
+    *,
+    source: bool = False,
+    terms: bool = False,
+    lost: dict[int, str] | None = None,
 ) -> dict[int, Version]:
     """Some rows with their parts (bytes, terms), taken from the rows that hold them.
 
-    Two queries, however many rows. A seq that is not there is left out.
+    Two queries, however many rows. A seq that is not there is left out; one that cannot be read is
+    noted in `lost` with the reason, and without that StoreCorrupt.
     """
-    if not seqs:
-        return {}
-    bare = {
-        row[0]: _version({}, *row)
-        for row in cursor.execute(
-            f"SELECT seq, engram, state, documents FROM version WHERE seq IN {_literal(seqs)}"
-        ).fetchall()
-    }
+    bare = bare_rows(cursor, seqs, lost)
     holders = {row.parts_seq for row in bare.values()}
     if source:
         holders |= {row.source_seq for row in bare.values()}
@@ -246,7 +235,34 @@ def rows(
             f"SELECT {columns} FROM version WHERE seq IN {_literal(holders)}"
         ).fetchall()
     }
-    return {seq: _filled(row, held, source) for seq, row in bare.items()}
+    found: dict[int, Version] = {}
+    for seq, row in bare.items():
+        try:
+            found[seq] = _filled(row, held, source)
+        except StoreCorrupt as error:
+            if lost is None:
+                raise
+            lost[seq] = error.message
+    return found
+
+
+def bare_rows(
+    cursor: Cursor, seqs: Sequence[int], lost: dict[int, str] | None = None
+) -> dict[int, Version]:
+    """Some rows without source, parts and terms; `lost` as in `rows`."""
+    if not seqs:
+        return {}
+    found: dict[int, Version] = {}
+    for row in cursor.execute(
+        f"SELECT seq, engram, state, documents FROM version WHERE seq IN {_literal(seqs)}"
+    ).fetchall():
+        try:
+            found[row[0]] = _version({}, *row)
+        except StoreCorrupt as error:
+            if lost is None:
+                raise
+            lost[row[0]] = error.message
+    return found
 
 
 def _filled(row: Version, held: Mapping[int, _Held], source: bool) -> Version:
@@ -259,7 +275,8 @@ def _filled(row: Version, held: Mapping[int, _Held], source: bool) -> Version:
         unpacked = _unpack_parts(parts)
     except (ValueError, TypeError) as error:
         raise _lost(row.parts_seq) from error
-    return replace(row, parts=unpacked, terms=terms, source=content)
+    sound = proved(row.sums, "parts", parts.encode())
+    return replace(row, parts=unpacked, terms=terms, source=content, parts_sound=sound)
 
 
 def source(cursor: Cursor, seq: int) -> bytes:
@@ -307,13 +324,7 @@ def summaries(cursor: Cursor, seqs: Iterable[int]) -> dict[int, str]:
 
 def bare(cursor: Cursor, seq: int) -> Version | None:
     """One row without source, parts and terms; None when it is missing or cannot be read."""
-    row = cursor.execute(
-        "SELECT seq, engram, state, documents FROM version WHERE seq = ?", [seq]
-    ).fetchone()
-    try:
-        return None if row is None else _version({}, *row)
-    except StoreCorrupt:
-        return None
+    return bare_rows(cursor, [seq], {}).get(seq)
 
 
 def terms_of(cursor: Cursor, seqs: Iterable[int]) -> dict[int, str]:
@@ -353,7 +364,7 @@ def _version(
         values = json.loads(state)
         namespace: Namespace = tuple((name, value) for name, value in values.pop("namespace"))
         if len(documents) % DOCUMENT.itemsize:
-            raise ValueError("documents")
+            documents = b""  # none are sound: they are made anew
         return Version(
             seq=seq,
             engram=engram,
@@ -361,7 +372,7 @@ def _version(
             namespace=namespaces.setdefault(namespace, namespace),
             **values,
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # no JSON, or another's
         raise StoreCorrupt(
             f"the row of commit {seq}, of the engram number {engram}, cannot be read",
             "restore engramfs.duckdb from a backup, or erase that engram",

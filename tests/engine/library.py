@@ -16,7 +16,7 @@ from engine.document import parse
 from engine.engram_vectors import EngramVectors
 from engine.entries import Entries
 from engine.index import NO_HASH, Documents, Index
-from engine.model import Entry, Namespace
+from engine.model import Degraded, Entry, Namespace
 from engine.namespace import Scope
 from engine.naming import Names
 from engine.ports import Reranker
@@ -182,6 +182,9 @@ class Library:
 
     def part_terms(self, entries: Sequence[Entry]) -> Mapping[int, Sequence[str]]:
         return {entry.no: self.rows[entry.seq].terms for entry in entries}
+
+    def unreadable(self, scope: Scope) -> tuple[Degraded, ...]:
+        return ()
 
     def find_part(self, scope: Scope, id: str) -> tuple[Entry, int] | None:
         for entry in self.entries.live():

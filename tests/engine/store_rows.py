@@ -11,6 +11,7 @@ from engine.index import Documents, Index
 from engine.model import Span
 from engine.store import versions
 from engine.store.connection import Store
+from engine.store.documents import pack_documents, unpack_documents
 from engine.store.versions import StoredPart, Version
 
 Terms = Sequence[Sequence[str]]
@@ -34,7 +35,7 @@ def make(
         "created_ns": 1, "updated_ns": 1, "deleted_ns": None, "inode": 100 + engram,
         "mode": 0o644, "mtime_ns": 1, "ctime_ns": 1, "size": 6, "shown_size": 47,
         "source_seq": seq, "parts_seq": seq, "sha256": "00" * 32, "first_doc": first_doc,
-        "documents": versions.pack_documents(
+        "documents": pack_documents(
             [len(part) for part in terms], [text_hash(" ".join(part)) for part in terms]
         ),
         "parts": tuple(
@@ -60,7 +61,7 @@ def put(store: Store, index: Index, engram: int | None, terms: Terms, **changes:
         row = make(counters.seq(), number, terms, counters.documents(len(terms)), **changes)
         with store.transaction() as cursor:
             versions.append(cursor, row)
-        lengths, hashes = versions.unpack_documents(row.documents)
+        lengths, hashes = unpack_documents(row.documents)
         index.add_many([Documents(number, row.first_doc, lengths, hashes, terms)])
     return row
 

@@ -6,15 +6,26 @@ from pathlib import Path
 
 from engine.analysed_by import OUTDATED
 from engine.config import Config
+from engine.store import versions
+from engine.store.documents import pack_documents, unpack_documents
 from tests.engine.desk import HERE, Desk
 from tests.waiting import until
 
 
 def earlier(desk: Desk) -> None:
-    """As a release left it that knew no camelCase."""
+    """As a release left it that knew no camelCase, and wrote no sums."""
     with desk.engine._state.store.transaction() as cursor:
         cursor.execute("DELETE FROM meta WHERE key = 'analysis'")
-        cursor.execute(r"UPDATE version SET terms = regexp_replace(terms, '\t[^\n]*', '', 'g')")
+        cursor.execute(
+            r"UPDATE version SET terms = regexp_replace(terms, '\t[^\n]*', '', 'g'), "
+            "state = json_merge_patch(state, '{\"sums\": null}')"
+        )
+        for seq, terms, documents in cursor.execute(
+            "SELECT seq, terms, documents FROM version"
+        ).fetchall():
+            lengths = [len(terms) for terms in versions.split_terms(terms)]
+            packed = pack_documents(lengths, unpack_documents(documents)[1])
+            cursor.execute("UPDATE version SET documents = ? WHERE seq = ?", [packed, seq])
 
 
 def found(desk: Desk, question: str) -> list[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from engine.errors import StoreCorrupt
+from engine.embed import Floats
+from engine.errors import EmbedderFailed, StoreCorrupt
 from engine.store.connection import FILE
 from tests.engine.desk import HERE, Desk
 from tests.engine.hash_embedder import HashEmbedder
@@ -123,6 +125,12 @@ VECTORS = {
     "are too long": "UPDATE vector SET embedding = embedding || embedding",
     "one is too short": "UPDATE vector SET embedding = 'x'::BLOB WHERE rowid = 0",
     "are lost": "DELETE FROM vector",
+    "are too large": "UPDATE vector SET embedding = repeat('\\x00\\x00\\x00\\x41', 32)::BLOB",
+    "are no numbers": "UPDATE vector SET embedding = repeat('\\x00\\x00\\xC0\\x7F', 32)::BLOB",
+    "one is infinite": "UPDATE vector SET embedding = repeat('\\x00\\x00\\x80\\x7F', 32)::BLOB "
+    "WHERE rowid = 0",
+    "one is nothing": "UPDATE vector SET embedding = repeat('\\x00', 128)::BLOB WHERE rowid = 0",
+    "one has another text's key": "UPDATE vector SET hash = 'x'::BLOB WHERE rowid = 0",
 }
 
 
@@ -144,25 +152,43 @@ def test_damaged_vectors_are_made_again(tmp_path: Path, what: str) -> None:
     desk.engine.close()
 
 
-@pytest.mark.parametrize(
-    "number", ["\\x00\\x00\\x00\\x41", "\\x00\\x00\\xC0\\x7F"], ids=["8", "nan"]
-)
-def test_vectors_of_wrong_numbers_are_found_by_check(tmp_path: Path, number: str) -> None:
+def test_damaged_vectors_stand_in_status_until_they_are_made_again(tmp_path: Path) -> None:
     desk = filled(tmp_path, embed="inline", embedder=HashEmbedder())
-    harm(desk, f"UPDATE vector SET embedding = repeat('{number}', 32)::BLOB")
+    harm(desk, VECTORS["are no numbers"])
+
+    class Broken(HashEmbedder):
+        def embed_passages(self, texts: Sequence[str]) -> Floats:
+            raise EmbedderFailed("the model is broken", "mend it")
+
+    desk.options.update(embed="background", embedder=Broken())
     desk.engine = desk._open()
-    assert "vectors" in {one.key for one in desk.engine.check()}
-    desk.engine.reindex(embed=True)
+    said = "6 stored vectors were damaged; those that are needed are made again"
+    assert said in desk.engine.status(HERE).problems
+    assert desk.engine.search(HERE, "pumps").degraded[0].reason == "8 vectors pending"
+    desk.reopen(embedder=HashEmbedder())
+    desk.engine.reading.wait_for_vectors(20)
+    assert desk.engine.status(HERE).problems == ()
     desk.sound()
     desk.engine.close()
 
 
-@pytest.mark.parametrize("column", ["source", "parts"])
+def test_vectors_damaged_behind_an_open_engine_are_found_by_check(tmp_path: Path) -> None:
+    desk = filled(tmp_path, embed="inline", embedder=HashEmbedder())
+    with desk.engine._state.store.transaction() as cursor:
+        cursor.execute(VECTORS["are no numbers"])
+    (problem,) = desk.engine.check()
+    assert problem.key == "vectors" and problem.message.startswith("6 stored vectors")
+    desk.reopen()
+    desk.engine.reading.wait_for_vectors(20)
+    desk.sound()
+    desk.engine.close()
+
+
 @pytest.mark.parametrize("method", ["search", "find_exact", "find_objects"])
-def test_a_hit_that_cannot_be_read_is_told(tmp_path: Path, method: str, column: str) -> None:
+def test_a_hit_that_cannot_be_read_is_told(tmp_path: Path, method: str) -> None:
     desk = filled(tmp_path)
     seq = desk.entry("n1").seq
-    harm(desk, f"UPDATE version SET {column} = 'x'::BLOB WHERE seq = {seq}")
+    harm(desk, f"UPDATE version SET source = 'x'::BLOB WHERE seq = {seq}")
     desk.engine = desk._open()
     page = getattr(desk.engine, method)(HERE, "valves")
     assert page.total == 2

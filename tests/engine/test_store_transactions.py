@@ -238,7 +238,7 @@ def test_killed_at_any_moment_nothing_acknowledged_is_lost(
         assert plain.execute("SELECT count(*) FROM version").fetchone() is not None
     store = Store.open(tmp_path)
     index, fulltext = Index(), Fulltext(store)
-    present = load(store, index, fulltext, with_vectors=True)
+    present = load(store, index, fulltext, with_vectors=True).present
     assert {int(seq) for seq in seqs if seq.strip()} <= {row.seq for row in present}
     snapshot = index.snapshot()
     for row in present:

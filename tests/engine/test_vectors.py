@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from engine.config import Config
-from engine.errors import StoreCorrupt, Unsupported
+from engine.errors import Unsupported
 from engine.index import NO_HASH, Index
 from engine.store import vectors, versions
 from engine.store.connection import Store
+from engine.store.documents import pack_documents
 from engine.store.fulltext import Fulltext
 from engine.store.loading import load
 from engine.store.vectors import Model
@@ -31,6 +32,7 @@ def store() -> Iterator[Store]:
 def some(count: int, dimension: int = 4) -> tuple[list[bytes], np.ndarray]:
     rng = np.random.default_rng(3)
     rows = rng.normal(size=(count, dimension)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return [text_hash(f"part {at}") for at in range(count)], rows
 
 
@@ -41,7 +43,8 @@ def test_vectors_come_back_as_they_were_in_batches(store: Store) -> None:
         vectors.add(cursor, hashes[15:], rows[15:])
         vectors.add(cursor, [], rows[:0])
     with store.cursor() as cursor:
-        batches = list(vectors.load(cursor, 4, 7))
+        batches = list(vectors.load(cursor, 4, 7, damaged := []))
+    assert damaged == []
     assert [len(batch) for batch, _ in batches] == [7, 7, 6]
     found = {
         hash: row.tolist()
@@ -51,12 +54,25 @@ def test_vectors_come_back_as_they_were_in_batches(store: Store) -> None:
     assert found == {hash: row.tolist() for hash, row in zip(hashes, rows, strict=True)}
 
 
-def test_vectors_of_another_length_are_damage(store: Store) -> None:
-    hashes, rows = some(2)
+def test_what_is_no_vector_of_length_1_is_left_out_and_dropped(store: Store) -> None:
+    hashes, rows = some(20)
+    wrong = {2: 2 * rows[2], 3: 0 * rows[3], 9: np.full(4, np.nan), 10: np.full(4, np.inf)}
+    wrong |= {14: np.full(4, 3e38)}  # its square is beyond a float
+    for at, row in wrong.items():
+        rows[at] = row
     with store.transaction() as cursor:
         vectors.add(cursor, hashes, rows)
-    with store.cursor() as cursor, pytest.raises(StoreCorrupt, match="not of 5"):
-        list(vectors.load(cursor, 5, 7))
+    with store.transaction() as cursor:
+        cursor.execute("UPDATE vector SET embedding = 'x'::BLOB WHERE rowid = 16")
+        cursor.execute("UPDATE vector SET hash = 'x'::BLOB WHERE rowid = 17")
+    with store.transaction() as cursor:
+        damaged: list[int] = []
+        kept = [hash for some, _ in vectors.load(cursor, 4, 7, damaged) for hash in some]
+        sound = [hash for at, hash in enumerate(hashes) if at not in {*wrong, 16, 17}]
+        assert kept == sound and len(damaged) == 7
+        vectors.drop_damaged(cursor, damaged)
+        assert [hash for some, _ in vectors.load(cursor, 4, 7, []) for hash in some] == sound
+        assert vectors.count(cursor) == 13
 
 
 def test_another_model_is_refused_with_the_command_to_run(store: Store) -> None:
@@ -132,14 +148,14 @@ def test_vectors_are_loaded_before_duckdb_may_use_more_memory(
 def test_vectors_of_texts_that_no_version_has_are_dropped(store: Store) -> None:
     hashes, rows = some(4)
     used = make(
-        1, 0, [["x"]], documents=versions.pack_documents([1, 1], [hashes[2], NO_HASH])
+        1, 0, [["x"]], documents=pack_documents([1, 1], [hashes[2], NO_HASH])
     )  # fmt: skip
     with store.transaction() as cursor:
         versions.append(cursor, used)
         vectors.add(cursor, hashes, rows)
         assert vectors.drop_unused(cursor) == 3
         assert vectors.drop_unused(cursor) == 0
-        [(kept, _)] = list(vectors.load(cursor, 4, 7))
+        [(kept, _)] = list(vectors.load(cursor, 4, 7, []))
     assert kept == [hashes[2]]
 
 
