@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engine.analysis import Scored
     from engine.expand import Reached
     from engine.filters import Filters
-    from engine.model import Page
+    from engine.model import Digest, Page
     from engine.recall.pack import Pack
     from engine.recall.request import RecallRequest
 
@@ -127,6 +127,30 @@ class Asking:
         with self._upkeep.reading():
             asked = window(self.reading.config, limit, offset, shown)
             return page_of(self.reading, scope, found, asked, tuple(warnings))
+
+    def digests(self, scope: Scope) -> tuple[Digest, ...]:
+        """The digests of exactly the scope's namespace, by name; a stale one has no text."""
+        return self._upkeep.digests.all(scope)
+
+    def digest(self, scope: Scope, name: str) -> Digest:
+        """One of them; NotFound."""
+        return self._upkeep.digests.one(scope, name)
+
+    def rebuild_digests(
+        self,
+        scope: Scope,
+        name: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        *,
+        anew: bool = False,
+    ) -> tuple[Digest, ...]:
+        """Make the stale digests of the scope's namespace, or one, and wait; all as they are then.
+
+        What is unchanged is not summarised again, unless `anew`. One that cannot be made is stale
+        and says why. `progress(done, of)`. Raises NotFound, and SummariserFailed when the
+        summariser does not answer.
+        """
+        return self._upkeep.digests.rebuild(scope, name, progress, anew=anew)
 
     def recall(
         self,

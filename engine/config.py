@@ -109,6 +109,21 @@ class Config:
     hnsw_lexical: int = 2_048
     hnsw_newer: int = 5_000  # vectors it does not hold that are compared beside it before it grows
 
+    # Digests (docs/recall.md, "Digests")
+    digests: bool = True  # False: made only when they are asked for
+    digest_debounce_seconds: float = 1.0  # without a commit before they are made …
+    digest_wait_seconds: float = 10.0  # … and the longest wait for that
+    digest_tokens: int = 500  # of a digest
+    digest_group_tokens: int = 250  # of a group, where a scope is too large for one summary
+    digest_characters: int = 2_000  # of an engram that the summariser is given
+    digest_community: int = 3  # members of a community that has a digest
+    # igraph keeps every other thread waiting while it looks for communities: 0.2 s with 20,000
+    # edges, 0.4 s with 100,000 between 10,000 engrams, 2.7 s with 200,000 between 100,000
+    digest_edges: int = 50_000  # up to here a namespace has communities …
+    digest_communities_seconds: float = 60.0  # … looked for again at most so often
+    digest_text_ns: int = 7 * DAY_NS  # a text that its digest has left is kept, in case it returns
+    summariser_seconds: float = 120.0  # after which it is said not to answer
+
     # Store
     store_threads: int = 2  # DuckDB's own; one query rarely gains from more at these sizes
     store_memory_small: int = 256 * 1024 * 1024  # DuckDB's limit up to `store_parts_small` parts

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -53,7 +54,7 @@ from engine.walking import Walking
 if TYPE_CHECKING:
     from engine.embed import Embedder
     from engine.errors import Invalid
-    from engine.ports import Reranker, TextHook
+    from engine.ports import Guard, Reranker, Summariser, TextHook
 
 
 class Engine(Asking, Walking):
@@ -64,7 +65,9 @@ class Engine(Asking, Walking):
         self._state = upkeep.state
         self._webs = Webs()
         self._recipes = {}
-        self.reading = Reading(self._state, upkeep.background.wait_embedded)
+        self.reading = Reading(
+            self._state, upkeep.background.wait_embedded, upkeep.columns, upkeep.digests
+        )
 
     @classmethod
     def open(
@@ -80,20 +83,23 @@ class Engine(Asking, Walking):
         re_embed: bool = False,
         reranker: Reranker | None = None,
         text_hook: TextHook | None = None,
+        summariser: Summariser | None = None,
+        guard: Guard | None = None,
     ) -> Self:
         """Open or make a store: a directory, or ":memory:".
 
         `kinds` is the text of a kinds.yaml to apply; `embed` is "background", "inline" or "off";
         `embedder` None means the bundled model. `clock` gives nanoseconds since the epoch.
-        `re_embed` drops the vectors of another model, which are refused otherwise. `reranker` and
-        `text_hook` are the host's own (`engine.ports`).
+        `re_embed` drops the vectors of another model, which are refused otherwise. `reranker`,
+        `text_hook`, `summariser` (None: the one that is built in) and `guard` are the host's own
+        (`engine.ports`).
         Raises StoreHeld, StoreCorrupt, SchemaTooNew, StoreFull, Invalid, Unsupported.
         """
         state, fulltext = open_state(
             store, embedder=embedder, embed=embed, config=config or Config(), clock=clock,
             new_id=new_id, re_embed=re_embed, reranker=reranker, text_hook=text_hook,
         )  # fmt: skip
-        upkeep = Upkeep(state, fulltext)
+        upkeep = Upkeep(state, fulltext, summariser, guard)
         try:
             if kinds is not None:
                 upkeep.apply_kinds(kinds)
@@ -213,7 +219,8 @@ class Engine(Asking, Walking):
     def status(self, scope: Scope) -> Status:
         """Counts of what the scope covers."""
         upkeep = self._upkeep
-        return status(self._state, scope, upkeep.problems(), upkeep.hnsw.progress())
+        found = status(self._state, scope, upkeep.problems(), upkeep.hnsw.progress())
+        return replace(found, digests=upkeep.digests.counts(scope))
 
     # -- writing -----------------------------------------------------------------
     def put(self, scope: Scope, draft: Draft, *, expect: int | None = None) -> Commit:

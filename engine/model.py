@@ -341,6 +341,15 @@ class VectorIndex:
 
 
 @dataclass(frozen=True, slots=True)
+class DigestCounts:
+    """How many digests are fresh, and how many are not made (yet); `making`: on or off."""
+
+    fresh: int = 0
+    stale: int = 0
+    making: str = "on"
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """Counts for `.status` and `engramfs status`."""
 
@@ -355,3 +364,4 @@ class Status:
     misses: tuple[str, ...] = ()  # the latest questions without a hit
     problems: tuple[str, ...] = ()  # background failures that still stand
     vector_index: VectorIndex = VectorIndex()
+    digests: DigestCounts = DigestCounts()

@@ -20,7 +20,7 @@ from engine.engram_vectors import EngramVectors
 from engine.entries import Entries
 from engine.fusion import Mask
 from engine.index import Index
-from engine.model import Degraded, Entry, PropertyValue, Span
+from engine.model import Degraded, Digest, Entry, PropertyValue, Span
 from engine.namespace import Scope
 from engine.naming import Names
 from engine.ports import Reranker
@@ -165,6 +165,10 @@ class Reader(Protocol):
 
     def wait_for_vectors(self, seconds: float) -> None:
         """Return when no vector is pending, or after `seconds`."""
+        ...
+
+    def digests(self, scope: Scope) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
+        """The fresh digests of exactly the scope's namespace, and why there are no others."""
         ...
 
     def missed(self, scope: Scope, question: str) -> None:

@@ -15,7 +15,7 @@ from engine.entries import Entries, is_live
 from engine.errors import EngineError
 from engine.fusion import Mask
 from engine.index import Index
-from engine.model import Degraded, Entry
+from engine.model import Degraded, Digest, Entry
 from engine.namespace import Scope
 from engine.naming import Names
 from engine.objects import hosted_of
@@ -36,10 +36,17 @@ _MISS_CHARACTERS = 200  # of a question that is kept; `.status` lists them
 class Reading:
     """Everything that search and recall need, always of this moment."""
 
-    def __init__(self, state: State, wait: Callable[[float], object]) -> None:
+    def __init__(
+        self,
+        state: State,
+        wait: Callable[[float], object],
+        columns: ColumnCache,
+        digests: Digests,
+    ) -> None:
         self._state = state
         self._wait = wait  # until the background has embedded everything, or so many seconds
-        self.columns = ColumnCache(state.entries)
+        self.columns = columns
+        self._digests = digests
         self.vocabulary = Vocabulary(state.entries)
         self.results = ResultSets(state.config, state.clock)
         self.engram_vectors = EngramVectors()
@@ -190,6 +197,10 @@ class Reading:
         """Return when no vector is pending, after `seconds`, or when embedding fails."""
         if self._state.embed != "off" and self._state.index.pending_count:
             self._wait(seconds)
+
+    def digests(self, scope: Scope) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
+        """The fresh digests of exactly the scope's namespace, and why there are no others."""
+        return self._digests.fresh(scope)
 
     def missed(self, scope: Scope, question: str) -> None:
         """A question had no hit: told by `status`."""

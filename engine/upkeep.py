@@ -13,6 +13,9 @@ from typing import TypeVar
 from engine.analysed_by import OUTDATED, agree, outdated
 from engine.applying import apply_kinds, changed_kinds
 from engine.check import check
+from engine.columns import ColumnCache
+from engine.digests.digests import Digests
+from engine.digests.extractive import Extractive
 from engine.embedding import embedding_of
 from engine.errors import StoreFull
 from engine.hnsw_build import HnswBuild
@@ -20,6 +23,7 @@ from engine.languages import count_languages
 from engine.linking import After, resolve_again
 from engine.model import Change, Entry, Problem
 from engine.plan import Plan, run
+from engine.ports import Guard, Summariser
 from engine.reindex import reindex
 from engine.state import State
 from engine.store import history, places, refusals
@@ -40,12 +44,24 @@ _MISSES_NS = 180 * 86_400 * 1_000_000_000
 class Upkeep:
     """The background thread of one engine and its jobs."""
 
-    def __init__(self, state: State, fulltext: Fulltext) -> None:
+    def __init__(
+        self,
+        state: State,
+        fulltext: Fulltext,
+        summariser: Summariser | None = None,
+        guard: Guard | None = None,
+    ) -> None:
         self.state = state
         self.fulltext = fulltext
         embedding = embedding_of(state) if state.embed != "off" else None
         self.background = Background(state.config, embedding)
         self.hnsw = HnswBuild(state.index, state.config)
+        self.columns = ColumnCache(state.entries)
+        self.digests = Digests(
+            state, self.columns, summariser or Extractive(), guard,
+            readers_first=self.background.let_readers_go_first,
+            vectors_awaited=self.background.embeds,
+        )  # fmt: skip
         self._outdated = outdated(state)
         # Deleted engrams whose links are still theirs, in the order of their deaths; changed under
         # the writer lock only. The first may be let go after `_mourned_ns`, read without it.
@@ -93,11 +109,13 @@ class Upkeep:
         register("prune", self.prune, every_seconds=_HOUR)
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the threads."""
         self.background.start()
+        self.digests.start()
 
     def close(self) -> None:
         """End the threads, write down what only memory has, close the store."""
+        self.digests.stop()
         self.background.stop()
         self.hnsw.stop()
         self.state.keep_moved_directories()
@@ -109,6 +127,7 @@ class Upkeep:
         A build reads the terms of the whole store: one after every batch would cost the square.
         """
         self.background.committed()
+        self.digests.changed()
         if many >= _BULK and self.fulltext.outgrown(self.state.index):
             self._build()
         return result
@@ -128,7 +147,7 @@ class Upkeep:
             self.hnsw.problem,
             OUTDATED if self._outdated else "",
         )
-        told = (*self.background.problems(), *own)
+        told = (*self.background.problems(), *self.digests.problems(), *own)
         return tuple(dict.fromkeys(problem for problem in told if problem))
 
     def settle(self) -> None:
@@ -220,10 +239,11 @@ class Upkeep:
 
     def check(self, repair: bool) -> tuple[Problem, ...]:
         """What does not agree; with `repair`, what still does not when all is made anew."""
-        problems = check(self.state)
+        problems = (*check(self.state), *self.digests.check())
         if repair and problems:
+            self.digests.repair()
             self.reindex(embed=False)
-            problems = check(self.state)
+            problems = (*check(self.state), *self.digests.check())
         return problems
 
     def reindex(

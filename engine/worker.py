@@ -134,6 +134,11 @@ class Background:
         """The failures that still stand, a sentence each."""
         return tuple(dict(self._problems).values())
 
+    def embeds(self) -> bool:
+        """Texts wait for their vectors, and nothing keeps them from getting them."""
+        work = self._embedding
+        return work is not None and EMBED not in self._problems and bool(work.pending(1))
+
     def wait_embedded(self, seconds: float) -> bool:
         """Wait until no text is pending; False when time is up or embedding fails.
 
@@ -170,13 +175,14 @@ class Background:
 
     def _run(self) -> None:
         while not self._stopping:
-            self._let_readers_go_first()
+            self.let_readers_go_first()
             if not self._stopping and not self.step():
                 with self._changed:
                     if not self._stopping:
                         self._changed.wait(self._pause())
 
-    def _let_readers_go_first(self) -> None:
+    def let_readers_go_first(self) -> None:
+        """Wait while somebody reads, a moment at most."""
         with self._changed:
             self._changed.wait_for(
                 lambda: not self._readers or self._waiting or self._stopping,
@@ -264,7 +270,7 @@ class Background:
         """(vectors, what failed and why). Readers go first at each text, and so does the end."""
         made: dict[bytes, Vector] = {}
         for hash, text in texts.items():
-            self._let_readers_go_first()
+            self.let_readers_go_first()
             if self._stopping:
                 break
             self.model_used()

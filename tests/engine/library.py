@@ -16,7 +16,7 @@ from engine.document import parse
 from engine.engram_vectors import EngramVectors
 from engine.entries import Entries
 from engine.index import NO_HASH, Documents, Index
-from engine.model import Degraded, Entry, Namespace
+from engine.model import Degraded, Digest, Entry, Namespace
 from engine.namespace import Scope
 from engine.naming import Names
 from engine.ports import Reranker
@@ -99,6 +99,7 @@ class Library:
         self.edges: list[tuple[int, str, int, float | None]] = []
         self.walked: list[int] = []  # from whom
         self.misses: list[str] = []
+        self.shelf: tuple[Digest, ...] = ()  # the digests that are fresh
         self.waited: list[float] = []
         self._documents = 0
         self._seq = 0
@@ -215,6 +216,9 @@ class Library:
 
     def wait_for_vectors(self, seconds: float) -> None:
         self.waited.append(seconds)
+
+    def digests(self, scope: Scope) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
+        return self.shelf, ()
 
     def missed(self, scope: Scope, question: str) -> None:
         self.misses.append(question)

@@ -1,0 +1,38 @@
+"""Prove that stored digests are what they claim: their text, their engrams, their hash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from engine.columns import Columns
+from engine.digests.making import Leaves
+from engine.digests.scopes import TENANT, Ground
+from engine.digests.shelf import Shelf
+from engine.digests.tree import tree_of
+from engine.state import State
+from engine.store.digests import DigestRow
+
+
+def disagreements(state: State, columns: Columns, shelf: Shelf, maker: str) -> Iterator[str]:
+    """A sentence for each; the caller holds the writer lock. A stale one has nothing to prove."""
+    rows, broken = shelf.stored()
+    yield from broken
+    for row in rows:
+        held = shelf.of(row.namespace).get(row.name)
+        if held is None or held != row or not np.array_equal(held.members, row.members):
+            yield f"the digest {row.name} in memory is not the stored one"
+        ground = Ground(columns, row.namespace)
+        if not ground.fresh(row):
+            continue
+        if ground.among(row.members).engrams != len(row.members):
+            yield f"the digest {row.name} covers engrams that are not there"
+        elif row.maker == maker and row.name != TENANT and _hash(state, columns, row) != row.hash:
+            yield f"the digest {row.name} was not made of what its engrams say"
+
+
+def _hash(state: State, columns: Columns, row: DigestRow) -> str:
+    config = state.config
+    leaves = Leaves(state).of([columns.entry(no) for no in row.members.tolist()])
+    return tree_of(leaves, row.maker, config.digest_tokens, config.digest_group_tokens).hash

@@ -1,0 +1,196 @@
+"""The digests of an open store, as readers, hosts and maintenance see them.
+
+A digest that does not say what its engrams say now has no text here: it cannot be shown by mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from engine.columns import ColumnCache
+from engine.digests.check import disagreements
+from engine.digests.passing import made_by
+from engine.digests.scopes import TENANT, Ground, level_of, title_of
+from engine.digests.shelf import Shelf
+from engine.digests.worker import Worker
+from engine.errors import EngineError, NotFound, SummariserFailed, shown
+from engine.model import Degraded, Digest, DigestCounts, Namespace, Problem
+from engine.namespace import Scope
+from engine.ports import Guard, Summariser
+from engine.state import State
+from engine.store.digests import DigestRow
+
+WHAT = "digests"  # the surface, as answers name it
+_WAIT_SECONDS = 0.2  # between two looks at the progress of a rebuild
+_GROUNDS = 100  # namespaces whose standing is kept until something changes
+_REPAIR = "run `engramfs check --repair`"
+
+
+class Digests:
+    """Use `start` and `stop` once each; the rest from any thread."""
+
+    def __init__(
+        self,
+        state: State,
+        columns: ColumnCache,
+        summariser: Summariser,
+        guard: Guard | None,
+        *,
+        readers_first: Callable[[], None],
+        vectors_awaited: Callable[[], bool],
+    ) -> None:
+        self._state = state
+        self._columns = columns
+        self._shelf = Shelf(state)
+        self._vectors_awaited = vectors_awaited
+        self._worker = Worker(
+            state, columns, self._shelf, summariser, guard,
+            readers_first=readers_first, vectors_awaited=vectors_awaited,
+        )  # fmt: skip
+        self._summariser = summariser
+        self._ground: dict[Namespace, Ground] = {}  # of the columns asked for last
+        self.start, self.changed, self.stop = (
+            self._worker.start, self._worker.changed, self._worker.stop,
+        )  # fmt: skip
+
+    # -- reading -----------------------------------------------------------------------
+    def fresh(self, scope: Scope) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
+        """The fresh digests of exactly the scope's namespace, and why there are no others."""
+        digests = self.all(scope)
+        missing = [digest for digest in digests if digest.stale]
+        told = tuple(digest for digest in digests if not digest.stale)
+        reasons = dict.fromkeys(self._reasons(missing, len(digests)))
+        return told, tuple(Degraded(WHAT, reason) for reason in reasons)
+
+    def all(self, scope: Scope) -> tuple[Digest, ...]:
+        """The digests that there are or are to be, by name, the tenant last; stale ones without
+        text."""
+        namespace = scope.attributes
+        rows = self._shelf.of(namespace)
+        ground = self._ground_of(namespace)
+        names = sorted({*rows, *ground.expected()}, key=lambda name: (name == TENANT, name))
+        found = (self._digest(ground, name, rows.get(name)) for name in names)
+        return tuple(digest for digest in found if digest is not None)
+
+    def one(self, scope: Scope, name: str) -> Digest:
+        """The digest of a name; NotFound."""
+        for digest in self.all(scope):
+            if digest.name == name:
+                return digest
+        raise NotFound(
+            f"there is no digest {shown(name)}", "`engramfs digest map` tells those that there are"
+        )
+
+    def counts(self, scope: Scope) -> DigestCounts:
+        """For `.status`: of the namespaces that the scope covers."""
+        seen = [name for name in self._columns.now().namespaces if scope.covers(name)]
+        digests = [digest for name in seen for digest in self.all(Scope(name, exact=True))]
+        stale = sum(digest.stale for digest in digests)
+        made = self._state.config.digests
+        return DigestCounts(len(digests) - stale, stale, "on" if made else "off")
+
+    def problems(self) -> tuple[str, ...]:
+        """What could not be made and why, while that stands."""
+        hanging = self._hanging()
+        return (*self._worker.troubles.sentences(), *([hanging] if hanging else []))
+
+    def _ground_of(self, namespace: Namespace) -> Ground:
+        columns = self._columns.now()
+        held = self._ground.get(namespace)
+        if held is None or held.columns is not columns:
+            held = Ground(columns, namespace)
+            if len(self._ground) > _GROUNDS:
+                self._ground = {}
+            self._ground[namespace] = held
+        return held
+
+    def _digest(self, ground: Ground, name: str, row: DigestRow | None) -> Digest | None:
+        """None: it is one of nobody, or a community that is none any more."""
+        namespace = ground.namespace
+        problem = self._worker.troubles.of(namespace, name)
+        if row is None:
+            nobody = np.zeros(0, np.int64)
+            title = title_of(name, namespace)
+            return Digest(
+                name, level_of(name), title, "", namespace, nobody, "", 0, True, problem
+            )  # fmt: skip
+        stale = not ground.fresh(row)
+        if not stale and not row.text:
+            return None
+        return Digest(
+            name, level_of(name), row.title, "" if stale else row.text, namespace, row.members,
+            row.hash, row.built_ns, stale, problem,
+        )  # fmt: skip
+
+    def _reasons(self, missing: list[Digest], of: int) -> Iterator[str]:
+        if not missing:
+            return
+        hanging = self._hanging()
+        if hanging:
+            yield hanging
+        for digest in missing:
+            if digest.problem:
+                yield f"{digest.name} is missing: {digest.problem}"
+        waiting = sum(not digest.problem for digest in missing)
+        if not waiting or hanging:
+            return
+        many = f"{waiting} of {of} digests are not up to date"
+        if not self._state.config.digests:
+            yield f"{many}, and are made only by `engramfs digest rebuild`"
+        elif self._vectors_awaited():
+            yield f"{many}; they are made when no text waits for its vector"
+        else:
+            yield f"{many}; they are being made"
+
+    def _hanging(self) -> str:
+        seconds = self._worker.hangs()
+        return f"the summariser has not answered for {seconds:.0f} seconds" if seconds else ""
+
+    # -- maintenance -------------------------------------------------------------------
+    def rebuild(
+        self,
+        scope: Scope,
+        name: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        *,
+        anew: bool = False,
+    ) -> tuple[Digest, ...]:
+        """Make the digests of exactly the scope's namespace now, or one of them, and wait for that.
+
+        What did not change is not summarised again, unless `anew`. One that cannot be made is stale
+        in the answer and says why. `progress(done, of)`. Raises NotFound for a name that is none,
+        SummariserFailed when the summariser does not answer.
+        """
+        if name is not None:
+            self.one(scope, name)
+        request = self._worker.ask(scope.attributes, name, anew=anew)
+        while not request.finished.wait(_WAIT_SECONDS):
+            if self._worker.stopping:
+                raise EngineError("the engine was closed while digests were made")
+            hanging = self._hanging()
+            if hanging:
+                raise SummariserFailed(hanging, "see `summarizer.command`")
+            if progress is not None:
+                progress(request.done, request.total)
+        if progress is not None:
+            progress(request.done, request.total)
+        return self.all(scope)
+
+    def mark_stale(self) -> None:
+        """Look at each again, as if all its engrams had changed."""
+        self._shelf.mark_stale()
+        self.changed()
+
+    def check(self) -> tuple[Problem, ...]:
+        """What the stored digests say that is not so."""
+        with self._state.store.lock:
+            maker = made_by(self._summariser, self._state.config)
+            said = disagreements(self._state, self._columns.now(), self._shelf, maker)
+            return tuple(Problem(each, key=WHAT, hint=_REPAIR) for each in said)
+
+    def repair(self) -> None:
+        """Drop all: they are made again."""
+        self._shelf.clear()
+        self.changed()

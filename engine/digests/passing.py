@@ -1,0 +1,273 @@
+"""One round over a namespace: which digests it has, which of them are to be made, in what order."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine import graph
+from engine.analysis import linked
+from engine.columns import ColumnCache
+from engine.config import Config
+from engine.digests import scopes
+from engine.digests.making import Call, Leaves, Maker, Outrun
+from engine.digests.scopes import TENANT, Floats, Ground, Shape
+from engine.digests.shelf import Shelf
+from engine.digests.tree import RECIPE, Node, tree_of, tree_over
+from engine.digests.troubles import Troubles, sentence
+from engine.errors import EngineError
+from engine.graph import Web
+from engine.masks import SUPERSEDED
+from engine.model import Namespace
+from engine.namespace import Scope
+from engine.ports import Guard, Summariser, Text
+from engine.state import State
+from engine.store.digests import DigestRow
+
+if TYPE_CHECKING:
+    from engine.digests.worker import Request
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """A namespace as one round sees it."""
+
+    ground: Ground
+    superseded: set[int]
+    weights: Floats
+    edges: str  # the hash of the edges that `groups` were found by
+    groups: Sequence[Sequence[int]]
+
+
+class Pass:
+    """Rounds over namespaces, one at a time, in the digest worker's thread."""
+
+    def __init__(
+        self,
+        state: State,
+        columns: ColumnCache,
+        shelf: Shelf,
+        summariser: Summariser,
+        guard: Guard | None,
+        call: Call,
+        troubles: Troubles,
+        readers_first: Callable[[], None],
+        stopped: Callable[[], None],
+    ) -> None:
+        self._state = state
+        self._columns = columns
+        self._shelf = shelf
+        self._summariser = summariser
+        self._guard = guard
+        self._call = call
+        self._troubles = troubles
+        self._readers_first = readers_first
+        self._stopped = stopped
+        self._leaves = Leaves(state)
+        self._groups: dict[Namespace, tuple[str, list[list[int]]]] = {}  # with the edges' hash
+        self._looked: dict[Namespace, float] = {}  # when communities were looked for (monotonic)
+        self._next_look = math.inf
+
+    def next_look(self) -> float:
+        """When (monotonic) communities are to be looked for again; inf: nothing calls for it."""
+        return self._next_look
+
+    def namespace(self, namespace: Namespace, request: Request | None = None) -> None:
+        """Make what a namespace lacks, or what is asked for; what fails is noted and left.
+
+        Raises Stopped, and EngineError where the store cannot be read.
+        """
+        moment = self._moment(namespace, asked=request is not None)
+        ground = moment.ground
+        shapes = scopes.kinds(ground, moment.superseded)
+        shapes += scopes.communities(
+            ground, moment.groups, moment.superseded, moment.weights,
+            self._state.config.digest_community,
+        )  # fmt: skip
+        names = {shape.name for shape in shapes} | ({TENANT} if ground.whole.engrams else set())
+        gone = self._shelf.of(namespace).keys() - names
+        if gone:
+            self._shelf.drop(namespace, gone)
+        self._troubles.keep_only(namespace, names)
+        wanted = request.name if request is not None else None
+        if wanted not in (None, TENANT):
+            shapes = [shape for shape in shapes if shape.name == wanted]
+        if request is not None:
+            request.total = len(shapes) + (wanted in (None, TENANT))
+        maker = self._maker(moment)
+        try:
+            for shape in shapes:
+                self._scope(maker, shape, request)
+            if wanted in (None, TENANT) and ground.whole.engrams:
+                self._tenant(maker, shapes, moment.edges, request)
+        except Outrun:
+            return  # the commit that outran it has called for the next round
+
+    def _moment(self, namespace: Namespace, *, asked: bool) -> _Moment:
+        state = self._state
+        with state.store.lock:  # entries and properties of one commit
+            columns = self._columns.now()
+            superseded = set(state.properties.having(SUPERSEDED))
+        ground = Ground(columns, namespace)
+        scope = Scope(namespace, exact=True)
+        covered, source, target = linked(state, columns, scope)
+        longest = max(len(columns), int(source.max(initial=-1)) + 1)
+        longest = max(longest, int(target.max(initial=-1)) + 1)
+        weights = scopes.weights_of(longest, ground, source, target)
+        edges = scopes.hash_of_edges(source, target)
+        found, groups = self._communities(ground, edges, covered, source, target, asked=asked)
+        return _Moment(ground, superseded, weights, found, groups)
+
+    def _communities(
+        self,
+        ground: Ground,
+        edges: str,
+        covered: graph.Numbers,
+        source: graph.Numbers,
+        target: graph.Numbers,
+        *,
+        asked: bool,
+    ) -> tuple[str, list[list[int]]]:
+        """(hash of the edges that they were found by, the groups). They are looked for when edges
+        changed, and not too often."""
+        namespace, config = ground.namespace, self._state.config
+        held = self._groups.get(namespace) or self._stored_groups(namespace)
+        if held[0] == edges:
+            return held
+        if len(source) > config.digest_edges:
+            return edges, []
+        due = self._looked.get(namespace, -math.inf) + config.digest_communities_seconds
+        if not asked and time.monotonic() < due:
+            self._next_look = min(self._next_look, due)
+            return held
+        self._next_look = math.inf
+        self._readers_first()
+        groups = Web(covered, source, target).communities() if len(source) else []
+        held = edges, [group for group in groups if len(group) >= config.digest_community]
+        self._groups[namespace] = held
+        self._looked[namespace] = time.monotonic()
+        return held
+
+    def _stored_groups(self, namespace: Namespace) -> tuple[str, list[list[int]]]:
+        """The communities as they were before the store was opened."""
+        rows = self._shelf.of(namespace)
+        groups = [row.members.tolist() for name, row in rows.items() if scopes.is_community(name)]
+        return (rows[TENANT].edges, groups) if TENANT in rows else ("", [])
+
+    def _maker(self, moment: _Moment) -> Maker:
+        return Maker(
+            self._state, self._summariser, self._guard, moment.ground, moment.weights, self._call,
+            self._readers_first, self._stopped,
+        )  # fmt: skip
+
+    def _made_by(self) -> str:
+        return made_by(self._summariser, self._state.config)
+
+    # -- one digest ------------------------------------------------------------------------
+    def _scope(self, maker: Maker, shape: Shape, request: Request | None) -> None:
+        namespace, config = maker.ground.namespace, self._state.config
+        row = self._shelf.of(namespace).get(shape.name)
+        anew = request is not None and request.anew
+        fits = row is not None and _fits(row, shape, self._made_by())
+        if (not fits or anew) and (
+            request is not None or not self._troubles.waits(namespace, shape.name)
+        ):
+            self._stopped()
+            leaves = self._leaves.of(
+                [maker.ground.columns.entry(no) for no in shape.members.tolist()]
+            )
+            whole = tree_of(
+                leaves, self._made_by(), config.digest_tokens, config.digest_group_tokens
+            )
+            self._make(maker, shape, whole, {}, "", anew)
+        elif fits:
+            self._troubles.well(namespace, shape.name)
+        if request is not None:
+            request.done += 1
+
+    def _tenant(
+        self, maker: Maker, shapes: Sequence[Shape], edges: str, request: Request | None
+    ) -> None:
+        ground, config = maker.ground, self._state.config
+        rows = self._shelf.of(ground.namespace)
+        for shape in shapes:
+            below = rows.get(shape.name)
+            if below is None or not _fits(below, shape, self._made_by()):
+                reason = f"it rests on {shape.name}, which could not be made"
+                self._troubles.failed(ground.namespace, TENANT, reason, rests=True)
+                return
+        told = [rows[shape.name] for shape in shapes if rows[shape.name].text]
+        mean = sum(len(row.members) for row in told) / len(told) if told else 1.0
+        given = {
+            row.hash: Text(-1, row.name, row.title, (row.text,), None, len(row.members) / mean)
+            for row in told
+        }
+        whole = tree_over(
+            [(row.name, row.hash) for row in told],
+            self._made_by(),
+            config.digest_tokens, config.digest_group_tokens,
+        )  # fmt: skip
+        members = np.unique(np.concatenate([np.zeros(0, np.int64), *(row.members for row in told)]))
+        title = scopes.title_of(TENANT, ground.namespace)
+        shape = Shape(TENANT, title, members, ground.whole)
+        row, anew = rows.get(TENANT), request is not None and request.anew
+        fits = row is not None and _fits(row, shape, self._made_by())
+        if row is not None and fits and (row.edges, row.hash) == (edges, whole.hash) and not anew:
+            self._troubles.well(ground.namespace, TENANT)
+        elif request is not None or not self._troubles.waits(ground.namespace, TENANT):
+            self._make(maker, shape, whole, given, edges, anew)
+        if request is not None:
+            request.done += 1
+
+    def _make(
+        self,
+        maker: Maker,
+        shape: Shape,
+        whole: Node,
+        given: Mapping[str, Text],
+        edges: str,
+        anew: bool,
+    ) -> None:
+        namespace, name = maker.ground.namespace, shape.name
+        try:
+            # Of nobody there is nothing to say, and one digest needs no other words for it.
+            if not whole.leaves and not whole.children:
+                text = ""
+            elif len(given) == 1:
+                [only] = given.values()
+                [text] = only.passages
+            else:
+                text = maker.text(name, shape.title, whole, given, anew=anew)
+            self._stopped()
+            row = DigestRow(
+                namespace, name, shape.title, whole.hash, self._made_by(), shape.members,
+                shape.standing.engrams, shape.standing.seq, edges, self._state.clock(), text,
+            )  # fmt: skip
+            self._shelf.keep(row, {node.hash for node in whole.all()})
+        except EngineError as error:
+            self._stopped()
+            self._troubles.failed(namespace, name, sentence(error))
+        else:
+            self._troubles.well(namespace, name)
+
+
+def made_by(summariser: Summariser, config: Config) -> str:
+    """All that a text depends on beside the engrams; another one, and digests are made anew."""
+    numbers = config.digest_tokens, config.digest_group_tokens, config.digest_characters
+    return f"{RECIPE} {' '.join(map(str, numbers))} {summariser.fingerprint}"
+
+
+def _fits(row: DigestRow, shape: Shape, maker: str) -> bool:
+    """A stored digest is what there is to be of this shape."""
+    return (
+        row.engrams == shape.standing.engrams
+        and row.seq == shape.standing.seq
+        and row.maker == maker
+        and row.title == shape.title
+        and bool(np.isin(row.members, shape.members).all())
+    )

@@ -1,0 +1,77 @@
+"""What the summariser is given of an engram: its passages, with the vectors that they have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.matrix import Vectors
+from engine.model import Entry
+from engine.ports import Text
+from engine.state import State
+from engine.store import versions
+from engine.store.documents import unpack_documents
+from engine.store.versions import Version
+
+
+def texts_of(
+    state: State, entries: Sequence[Entry], weights: NDArray[np.float64]
+) -> dict[int, Text]:
+    """By engram number, as the engrams were when these were their entries.
+
+    One that cannot be read, or whose state of then is no longer kept, is missing.
+    """
+    sources = state.sources.written_of(entries)
+    lost: dict[int, str] = {}
+    with state.store.cursor() as cursor:
+        rows = versions.rows(cursor, [entry.seq for entry in entries], lost=lost)
+    found = {}
+    for entry in entries:
+        row, source = rows.get(entry.seq), sources.get(entry.no)
+        if row is not None and source is not None:
+            found[entry.no] = _text(state, entry, row, source, float(weights[entry.no]))
+    return found
+
+
+def _text(state: State, entry: Entry, row: Version, source: bytes, weight: float) -> Text:
+    """Its summary, then the parts of its body and its host's; where it has neither, its values."""
+    said = [(row.summary, 0)] if row.summary else []
+    for position, part in enumerate(row.parts or ()):
+        if position > 0:
+            cut = source[part.span.byte_start : part.span.byte_end]
+            text = part.text if part.text is not None else cut.decode("utf-8", "replace")
+            said.append((text.replace("\r\n", "\n"), position))
+    if not any(text.strip() for text, _ in said):
+        scalars = {k: v for k, v in row.properties.items() if isinstance(v, str | int | float)}
+        said = [("\n".join(f"{key}: {value}" for key, value in scalars.items()), 0)]
+    room = state.config.digest_characters
+    kept: list[tuple[str, int]] = []
+    for text, position in said:
+        if text.strip() and room > 0:
+            kept.append((text[:room], position))
+            room -= len(text)
+    return Text(
+        entry.no,
+        f"{entry.kind}/{entry.slug}",
+        entry.title,
+        tuple(text for text, _ in kept),
+        _vectors(state, row, [position for _, position in kept]),
+        weight,
+    )
+
+
+def _vectors(state: State, row: Version, positions: Sequence[int]) -> Vectors | None:
+    """float32[positions, dimension]; a row of zeroes where a part has none."""
+    matrix = state.index.matrix
+    if state.embed == "off" or not matrix.dimension:
+        return None
+    _, hashes = unpack_documents(row.documents)
+    view = matrix.view()
+    found: Vectors = np.zeros((len(positions), matrix.dimension), np.float32)
+    for at, position in enumerate(positions):
+        at_row = matrix.row_of.get(hashes[position], -1) if position < len(hashes) else -1
+        if 0 <= at_row < len(view):
+            found[at] = view[np.array([at_row])][0]
+    return found

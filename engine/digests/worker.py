@@ -1,0 +1,213 @@
+"""Who makes digests: a thread of low priority that sleeps until something changed.
+
+It makes them a second after the last commit, ten at most after the first, outside the writer lock
+but for its own short transactions. What cannot be made stays stale, with the reason, and is tried
+again with growing pauses. A summariser that hangs holds up this thread and nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from engine.columns import ColumnCache
+from engine.digests.making import Call, Stopped
+from engine.digests.passing import Pass
+from engine.digests.scopes import signs
+from engine.digests.shelf import Shelf
+from engine.digests.troubles import Troubles
+from engine.model import Namespace
+from engine.ports import Guard, Summariser
+from engine.state import State
+
+log = logging.getLogger(__name__)
+
+NICE = 5  # of the thread, as of the one that builds the approximate index
+_CLOSE_SECONDS = 2.0  # that closing waits for a summariser; it is told to stop
+_LOOK_SECONDS = 1.0  # between two looks at whether the vectors are there
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """Somebody waits for the digests of a namespace, or for one of them."""
+
+    namespace: Namespace
+    name: str | None
+    anew: bool
+    done: int = 0
+    total: int = 0
+    finished: threading.Event = field(default_factory=threading.Event)
+
+
+class Worker:
+    """Use `start` and `stop`; `changed` tells it of commits, `ask` makes it work at once."""
+
+    def __init__(
+        self,
+        state: State,
+        columns: ColumnCache,
+        shelf: Shelf,
+        summariser: Summariser,
+        guard: Guard | None,
+        *,
+        readers_first: Callable[[], None],
+        vectors_awaited: Callable[[], bool],
+    ) -> None:
+        self._state = state
+        self._columns = columns
+        self._shelf = shelf
+        self._summariser = summariser
+        self._vectors_awaited = vectors_awaited
+        self.call = Call()
+        self.troubles = Troubles(state.config)
+        self._pass = Pass(
+            state, columns, shelf, summariser, guard, self.call, self.troubles,
+            readers_first, self._check,
+        )  # fmt: skip
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._requests: deque[Request] = deque()
+        self._news = threading.Event()  # something changed, or somebody asks
+        self._urgent = threading.Event()  # somebody asks, or it is the end
+        self._stopping = False
+        self._first = self._last = 0.0  # changes not looked at yet (monotonic)
+        self._look_at = math.inf  # when to look again without a change
+        self._seen: dict[Namespace, object] = {}  # the signs of those looked at
+
+    # -- what others tell --------------------------------------------------------------
+    def start(self) -> None:
+        """Look at what there is, if digests are made without being asked for."""
+        self._state.entries.follow(lambda engrams: self.changed())
+        self.changed()
+
+    def changed(self) -> None:
+        """A commit was made. It wakes nobody but at the first one in a while."""
+        if not self._state.config.digests:
+            return
+        self._last = time.monotonic()
+        if not self._news.is_set():
+            self._first = self._last
+            self._news.set()
+            self._run_thread()
+
+    def ask(self, namespace: Namespace, name: str | None, *, anew: bool) -> Request:
+        """Make what is stale now; `anew`: what is fresh too."""
+        request = Request(namespace, name, anew)
+        self._requests.append(request)
+        self._urgent.set()
+        self._news.set()
+        self._run_thread()
+        return request
+
+    def stop(self) -> None:
+        """End. A summariser that does not even then is left behind, and nothing of it is kept."""
+        self._stopping = True
+        self._urgent.set()
+        self._news.set()
+        thread = self._thread
+        if thread is None:
+            return
+        self._stop_summariser()
+        thread.join(_CLOSE_SECONDS)
+        if thread.is_alive():
+            log.warning("the summariser does not stop; the engine closes without it")
+
+    @property
+    def stopping(self) -> bool:
+        """The engine closes."""
+        return self._stopping
+
+    def hangs(self) -> float:
+        """Seconds that the summariser has not answered, where that is too long; else 0."""
+        since = self.call.since
+        silent = time.monotonic() - since if since is not None else 0.0
+        return silent if silent > self._state.config.summariser_seconds else 0.0
+
+    # -- the thread ----------------------------------------------------------------------
+    def _stop_summariser(self) -> None:
+        try:
+            self._summariser.stop()
+        except Exception:
+            log.exception("the summariser could not be stopped")
+
+    def _run_thread(self) -> None:
+        if self._thread is not None:
+            return
+        with self._starting:
+            if self._thread is None and not self._stopping:
+                self._thread = threading.Thread(
+                    target=self._run, name="engine-digests", daemon=True
+                )
+                self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)  # of this thread alone
+        except OSError as error:
+            log.warning("digests are made at the usual priority: %s", error)
+        while not self._stopping:
+            pause = self._look_at - time.monotonic()
+            self._news.wait(None if math.isinf(pause) else max(pause, 0.0))
+            self._debounce()
+            self._news.clear()
+            self._urgent.clear()
+            if not self._stopping:
+                self._work()
+        for request in self._requests:
+            request.finished.set()
+
+    def _debounce(self) -> None:
+        config = self._state.config
+        while self._news.is_set() and not self._stopping:
+            quiet = self._last + config.digest_debounce_seconds
+            latest = self._first + config.digest_wait_seconds
+            wait = min(quiet, latest) - time.monotonic()
+            if wait <= 0 or self._urgent.wait(wait):
+                return
+
+    def _work(self) -> None:
+        requests = [self._requests.popleft() for _ in range(len(self._requests))]
+        self._look_at = math.inf
+        try:
+            for request in requests:
+                self._pass.namespace(request.namespace, request)
+            if self._state.config.digests:
+                self._all()
+            self.troubles.ended()
+        except Stopped:
+            pass
+        except Exception as error:
+            log.exception("digests could not be made")
+            self._look_at = time.monotonic() + self.troubles.broke(error)
+        finally:
+            for request in requests:
+                request.finished.set()
+
+    def _all(self) -> None:
+        """Every namespace in which something is new."""
+        if self._vectors_awaited():  # they decide which sentences are central
+            self._look_at = time.monotonic() + _LOOK_SECONDS
+            return
+        retry = self.troubles.due() or self._pass.next_look() <= time.monotonic()
+        columns = self._columns.now()
+        now = signs(columns, *self._state.edges.ends())
+        for namespace in dict.fromkeys([*now, *self._shelf.namespaces()]):
+            sign = now.get(namespace)
+            if retry or namespace not in self._seen or self._seen[namespace] != sign:
+                self._pass.namespace(namespace)
+                self._seen[namespace] = sign
+        self._shelf.prune()
+        self._look_at = self._next_look()
+
+    def _next_look(self) -> float:
+        return min(self.troubles.next_try(), self._pass.next_look())
+
+    def _check(self) -> None:
+        if self._stopping:
+            raise Stopped

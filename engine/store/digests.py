@@ -1,0 +1,161 @@
+"""Rows of digests and their texts. Only `engine.digests` writes them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.model import Namespace
+from engine.store.extensions import Cursor
+from engine.store.places import pack_namespace, unpack_namespace
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class DigestRow:
+    """A digest as it is stored; the columns are explained in 0004_digests.sql."""
+
+    namespace: Namespace
+    name: str
+    title: str
+    hash: str
+    maker: str
+    members: Numbers = field(compare=False)
+    engrams: int
+    seq: int
+    edges: str
+    built_ns: int
+    text: str
+
+
+# -- digests ---------------------------------------------------------------------
+def load(cursor: Cursor) -> tuple[list[DigestRow], list[str]]:
+    """(the digests that can be trusted, a sentence about each that cannot)."""
+    rows = cursor.execute(
+        "SELECT d.namespace, d.name, d.title, d.hash, d.maker, d.members, d.engrams, d.seq, "
+        "d.edges, d.built_ns, t.text, t.sha256 FROM digest d LEFT JOIN digest_text t "
+        "ON t.namespace = d.namespace AND t.name = d.name AND t.hash = d.hash "
+        "ORDER BY d.namespace, d.name"
+    ).fetchall()
+    sound: list[DigestRow] = []
+    broken: list[str] = []
+    for (
+        namespace,
+        name,
+        title,
+        hash,
+        maker,
+        members,
+        engrams,
+        seq,
+        edges,
+        built,
+        text,
+        seal,
+    ) in rows:
+        if text is None or sealed(text) != seal or len(members) % 8:
+            broken.append(f"the text or the engrams of the digest {name} are damaged")
+            continue
+        numbers = np.frombuffer(members, "<i8").astype(np.int64)
+        sound.append(
+            DigestRow(
+                unpack_namespace(namespace), name, title, hash, maker, numbers, engrams, seq,
+                edges, built, text,
+            )
+        )  # fmt: skip
+    return sound, broken
+
+
+def keep(cursor: Cursor, row: DigestRow) -> None:
+    """A digest is now so; its text is kept by `keep_text`."""
+    at = [pack_namespace(row.namespace), row.name]
+    cursor.execute("DELETE FROM digest WHERE namespace = ? AND name = ?", at)
+    cursor.execute(
+        "INSERT INTO digest VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            *at, row.title, row.hash, row.maker, row.members.astype("<i8").tobytes(), row.engrams,
+            row.seq, row.edges, row.built_ns,
+        ],
+    )  # fmt: skip
+
+
+def drop(cursor: Cursor, namespace: Namespace, names: Iterable[str], now_ns: int) -> None:
+    """These digests are none any more; their texts stay for a while."""
+    for name in names:
+        at = [pack_namespace(namespace), name]
+        cursor.execute("DELETE FROM digest WHERE namespace = ? AND name = ?", at)
+        cursor.execute(
+            "UPDATE digest_text SET left_ns = ? WHERE namespace = ? AND name = ? "
+            "AND left_ns IS NULL",
+            [now_ns, *at],
+        )
+
+
+def mark_stale(cursor: Cursor) -> None:
+    """No digest is fresh: no engram's commit is numbered below 0."""
+    cursor.execute("UPDATE digest SET seq = -1")
+
+
+def drop_all(cursor: Cursor) -> None:
+    """There is no digest and no text of one."""
+    cursor.execute("DELETE FROM digest")
+    cursor.execute("DELETE FROM digest_text")
+
+
+# -- texts -----------------------------------------------------------------------
+def sealed(text: str) -> str:
+    """The checksum that a text is stored with."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def texts(cursor: Cursor, namespace: Namespace, hashes: Collection[str]) -> dict[str, str]:
+    """The sound texts of these hashes in a namespace, of whichever digest."""
+    if not hashes:
+        return {}
+    rows = cursor.execute(
+        "SELECT hash, text, sha256 FROM digest_text WHERE namespace = ? "
+        "AND hash IN (SELECT unnest(?::VARCHAR[]))",
+        [pack_namespace(namespace), list(hashes)],
+    ).fetchall()
+    return {hash: text for hash, text, seal in rows if sealed(text) == seal}
+
+
+def keep_text(cursor: Cursor, namespace: Namespace, name: str, hash: str, text: str) -> None:
+    """A text of a digest, or of a group within it."""
+    at = [pack_namespace(namespace), name, hash]
+    cursor.execute("DELETE FROM digest_text WHERE namespace = ? AND name = ? AND hash = ?", at)
+    cursor.execute(
+        "INSERT INTO digest_text VALUES (?, ?, ?, ?, ?, NULL)", [*at, text, sealed(text)]
+    )
+
+
+def use_texts(
+    cursor: Cursor, namespace: Namespace, name: str, hashes: Collection[str], now_ns: int
+) -> None:
+    """These texts are what a digest stands on; its others are left from now on."""
+    cursor.execute(
+        "UPDATE digest_text SET left_ns = CASE WHEN hash IN (SELECT unnest(?::VARCHAR[])) "
+        "THEN NULL ELSE coalesce(left_ns, ?) END WHERE namespace = ? AND name = ?",
+        [list(hashes), now_ns, pack_namespace(namespace), name],
+    )
+
+
+def drop_texts_before(cursor: Cursor, at_ns: int) -> None:
+    """Forget texts that were left before."""
+    cursor.execute("DELETE FROM digest_text WHERE left_ns < ?", [at_ns])
+
+
+# -- what they are made of ----------------------------------------------------------
+def checksums(cursor: Cursor, seqs: Collection[int]) -> dict[int, str]:
+    """The SHA-256 of the bytes of states by their commits; what cannot be read is left out."""
+    rows = cursor.execute(
+        "SELECT seq, sha256 FROM state WHERE seq IN (SELECT unnest(?::BIGINT[])) "
+        "AND sha256 IS NOT NULL",
+        [list(seqs)],
+    ).fetchall()
+    return dict(rows)
