@@ -9,6 +9,7 @@ from engine import tokens
 from engine.catalogue import Catalogue
 from engine.columns import ColumnCache
 from engine.config import Config
+from engine.digests.digests import Digests
 from engine.embedding import prepared_again
 from engine.engram_vectors import EngramVectors
 from engine.entries import Entries, is_live
