@@ -49,7 +49,8 @@ class Special:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A path of links to engrams: `top` is `.graph` or `.views`, `steps` are the names below it."""
+    """A path of what engrams make: `top` is `.graph`, `.views` (links to them) or `.digests`, and
+    `steps` are the names below it."""
 
     top: str
     steps: tuple[str, ...] = ()
@@ -73,7 +74,7 @@ class Misnamed:
 
 Address = Root | KindDirectory | EngramFile | Special | Walk | Plain | Misnamed
 
-WALKS = frozenset({".graph", ".views"})
+WALKS = frozenset({".graph", ".views", ".digests"})
 
 
 @dataclass(frozen=True, slots=True)

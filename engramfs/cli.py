@@ -116,7 +116,7 @@ def config(store: Path | None, namespace: tuple[str, ...]) -> None:
 
 def main() -> None:
     """The console script: run, and turn whatever happens into one line and an exit code."""
-    from engramfs import cli_ask, cli_import, cli_mount, cli_picture  # noqa: F401  (they add theirs)
+    from engramfs import cli_ask, cli_digest, cli_import, cli_mount, cli_picture  # noqa: F401  (they add theirs)
 
     sys.exit(run(sys.argv[1:]))
 

@@ -221,6 +221,17 @@ def _graph_show(host: Host, scope: Scope, arguments: Message, progress: Progress
     return to_message(found, lambda entry: _path(host, entry))
 
 
+def _digest(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+    """Tell of digests, or make them anew: `ask` is map, show or rebuild."""
+    from engramfs.digest_answers import perform
+
+    tree = Scope(scope.attributes or host.tree, exact=True)
+    try:
+        return perform(host.engine, tree, arguments, lambda entry: _path(host, entry), progress)
+    except Invalid as error:
+        raise Failed(str(wire.failure(error)), 2) from error
+
+
 def _import(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
     """Put documents. `files`: [{path, directory, name, source (base64), mtime_ns, mode}].
 
@@ -337,6 +348,7 @@ _COMMANDS: Mapping[str, Callable[[Host, Scope, Message, Progress], Message]] = {
     "link": _edge,
     "unlink": _edge,
     "mv": _mv,
+    "digest": _digest,
     "import": _import,
     "kinds show": _kinds_show,
     "kinds apply": _kinds_apply,

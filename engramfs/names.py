@@ -15,7 +15,7 @@ class Kept(StrEnum):
     """What a special name is."""
 
     ANSWER = "answer"  # a file that answers a request
-    DIRECTORY = "directory"  # `.rejected`, `.graph`, `.views`
+    DIRECTORY = "directory"  # `.rejected`, `.graph`, `.views`, `.digests`
     LATER = "later"  # reserved: its feature is not in this release
 
 
@@ -138,8 +138,15 @@ _ROWS = (
         0o755,
         "KIND/PROPERTY/VALUE/: engrams as links, by enum, boolean, link and tag",
     ),
+    SpecialName(
+        ".digests",
+        Kept.DIRECTORY,
+        0o555,
+        "NAME.md: what the engrams of a kind, a community or all of them say, in short",
+        asks=True,
+        example="ask=map",
+    ),
     _later(".history", "earlier versions"),
-    _later(".digests", "summaries of scopes"),
     _later(".briefing", "what to know before starting"),
     _later(".match", "engrams that a text touches on"),
     _later(".metrics", "counters for a monitor"),

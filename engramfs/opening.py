@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +16,10 @@ from engramfs.wire import Failed
 if TYPE_CHECKING:
     from engine.embed import Embedder
     from engine.engine import Engine
+    from engine.ports import Guard, Summariser
 
 DATABASE = "engramfs.duckdb"
+_TOLD = frozenset({"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR"})
 _LOOKS = 20  # somebody who only looks whether the lock is held holds it for microseconds
 
 
@@ -35,7 +38,7 @@ def open_engine(settings: Settings, kinds: str | None = None, *, re_embed: bool 
     """
     from engine.engine import Engine
 
-    embedder = _embedder(settings)
+    embedder, summariser, guard = _embedder(settings), _summariser(settings), _guard(settings)
     for look in range(_LOOKS):
         try:
             return Engine.open(
@@ -45,6 +48,8 @@ def open_engine(settings: Settings, kinds: str | None = None, *, re_embed: bool 
                 embed=settings.text("embed"),
                 config=settings.config(),
                 re_embed=re_embed,
+                summariser=summariser,
+                guard=guard,
             )
         except Invalid as error:
             file = settings.text("kinds")
@@ -73,6 +78,40 @@ def _embedder(settings: Settings) -> Embedder | None:
     return OnnxEmbedder(
         Path(directory) if directory else None, how, threads=settings.number("model_threads")
     )
+
+
+def _summariser(settings: Settings) -> Summariser | None:
+    """The configured command; None for the summariser that is built in."""
+    words = settings.words("summarizer_command")
+    if not words:
+        return None
+    from engine.digests.command import Command
+
+    return Command(words, seconds=_seconds(settings), environment=_environment())
+
+
+def _guard(settings: Settings) -> Guard | None:
+    """The configured command; None: everything may be summarised."""
+    words = settings.words("summarizer_guard")
+    if not words:
+        return None
+    from engine.digests.command import CommandGuard
+
+    return CommandGuard(words, seconds=_seconds(settings), environment=_environment())
+
+
+def _seconds(settings: Settings) -> float:
+    return float(settings.number("summarizer_seconds"))
+
+
+def _environment() -> dict[str, str]:
+    """What a program of the user's may know: where programs and its own files are, and how to
+    write; no secrets that this process happens to have."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in _TOLD or name.startswith(("LC_", "XDG_"))
+    }
 
 
 def read_kinds(settings: Settings) -> str | None:

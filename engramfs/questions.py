@@ -11,7 +11,7 @@ from engine.errors import Invalid, Problem
 from engine.recall.pairs import Pairs, parse_written
 from engine.recall.request import RecallRequest, parse_request
 from engine.recall.searches import SearchRequest, parse_search
-from engramfs import graph_answers, searching
+from engramfs import digest_answers, graph_answers, searching
 from engramfs.answers import Packs
 from engramfs.graph_forms import View
 from engramfs.graph_requests import (
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 RECALL = ".recall"
 GRAPH = ".graph"  # its `?` form asks of the graph as a whole
+DIGESTS = ".digests"  # its `?` form tells what digests there are
 
 # Where a request came from: in a name, written to the file, or a written one that is run again for
 # a reader of the bare name, whose lookup must not wait.
@@ -98,6 +99,8 @@ class Questions:
         if _asks_graph(name):
             request = self._graph_request(name, pairs, form)
             return graph_answers.answer(self._view(request.format), request)
+        if name == DIGESTS:
+            return digest_answers.answer_map(self._engine, self._scope, pairs, self._kinds())
         return self._search(self._search_request(name, pairs, form), form)
 
     def change(self, name: str, pairs: Pairs) -> bytes:

@@ -1,4 +1,4 @@
-"""`.graph` and `.views` behind one door: what the tree asks of directories of links."""
+"""`.graph`, `.views` and `.digests` behind one door: what the tree asks of what engrams make."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from engine.model import Entry
 from engramfs.address import Address, Walk
 from engramfs.aliases import Aliases
 from engramfs.changes import Changes
+from engramfs.digest_files import DigestFiles
 from engramfs.edge_draft import EdgeDraft
 from engramfs.errors import FsError
 from engramfs.graph_edits import GraphEdits
@@ -19,11 +20,21 @@ from engramfs.refused_names import RefusedNames
 from engramfs.targets import Targets
 from engramfs.view_files import ViewFiles
 
-_GRAPH = ".graph"
+_GRAPH, _DIGESTS = ".graph", ".digests"
+_MADE = {  # top -> (what is in it, what to do to have it otherwise)
+    ".views": (
+        "what is in .views follows from the properties of engrams",
+        "change the property in the file",
+    ),
+    _DIGESTS: (
+        "what is in .digests is made of what engrams say",
+        "change those; engramfs digest rebuild makes it anew",
+    ),
+}
 
 
 class Walks:
-    """Every method takes the address of something at or below `.graph` or `.views`."""
+    """Every method takes the address of something at or below `.graph`, `.views` or `.digests`."""
 
     def __init__(self, ground: Ground, aliases: Aliases, names: RefusedNames) -> None:
         self._ground = ground
@@ -32,6 +43,7 @@ class Walks:
         self._changes = Changes(ground)
         self._graph = GraphFiles(ground, targets, self._changes)
         self._views = ViewFiles(ground, targets, self._changes)
+        self._digests = DigestFiles(ground, self._changes)
         self._edits = GraphEdits(ground, self._graph, targets, names)
         self._drafts: dict[Walk, list[Talk]] = {}
 
@@ -59,7 +71,9 @@ class Walks:
         """The text of a symlink. EINVAL for what is none."""
         return self._files(address).readlink(address)
 
-    def _files(self, address: Walk) -> GraphFiles | ViewFiles:
+    def _files(self, address: Walk) -> GraphFiles | ViewFiles | DigestFiles:
+        if address.top == _DIGESTS:
+            return self._digests
         return self._graph if address.top == _GRAPH else self._views
 
     # -- changing ----------------------------------------------------------
@@ -102,6 +116,8 @@ class Walks:
         """Why no file can be made."""
         if not address.steps:
             return FsError("EACCES", f"{address.top} is a special name; nothing can be made there")
+        if address.top == _DIGESTS:
+            return FsError("EPERM", *_MADE[_DIGESTS])
         return FsError(
             "EPERM", f"{address.top} holds links to engrams only; no file can be made in it",
             "let the editor write in place, and keep its temporary files elsewhere",
@@ -112,10 +128,7 @@ class Walks:
         if not address.steps:
             raise FsError("EACCES", f"{address.top} is a special name")
         if address.top != _GRAPH:
-            raise FsError(
-                "EPERM", "what is in .views follows from the properties of engrams",
-                "change the property in the file",
-            )  # fmt: skip
+            raise FsError("EPERM", *_MADE[address.top])
 
     def _engram_at(self, address: Walk) -> Entry | None:
         return self._files(address).engram_at(address)
@@ -123,6 +136,8 @@ class Walks:
     # -- the files of edges --------------------------------------------------
     def open(self, address: Walk, flags: int, caller: Caller) -> Pinned | Talk:
         """EISDIR, ELOOP, EROFS, EACCES for an edge that a text makes."""
+        if address.top == _DIGESTS:
+            return self._digests.open(address, flags, caller)
         if address.top != _GRAPH:
             is_link = stat.S_ISLNK(self._views.look(address).mode)
             raise FsError("ELOOP" if is_link else "EISDIR", "it is no file")
