@@ -66,6 +66,7 @@ class Config:
     written_question_bytes: int = 65_536  # … in the write-then-read form, which has no name to fit
     # A graph that cannot be walked: an error, instead of an answer without it that says so
     fail_on_graph_error: bool = False
+    time_zone: str = "UTC"  # whose days "yesterday" means; `now` of a request can say another
     recall_seconds: float = 1.0  # a lookup answers degraded rather than hold its directory up
     # Cosine that a hit needs which shares no word with the question (docs/adr/0008). With MiniLM
     # gibberish reaches 0.11 to 0.27 by chance, paraphrases begin at 0.28. 0: no floor.
@@ -89,7 +90,7 @@ class Config:
     match_words: int = 2  # that the prompt and an engram's head share, at least
     match_score: float = 1.5  # below it they share too little
     match_utility: float = 0.15  # what an engram gains in order by being used
-    match_candidates: int = 64  # engrams by the index whose heads are read
+    match_candidates: int = 24  # engrams by the index whose heads are read
 
     # Parts and vectors
     part_tokens: int = 256  # what MiniLM reads

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 _DAY_NS = 86_400_000_000_000
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -46,6 +47,11 @@ def instant(text: str) -> int | None:
     minutes_of_day = hours * 60 + minutes - (offset if sign == "+" else -offset)
     nanoseconds = int((fraction or "").ljust(9, "0"))
     return days * _DAY_NS + (minutes_of_day * 60 + seconds) * 1_000_000_000 + nanoseconds
+
+
+def moment(at_ns: int, zone: str) -> datetime:
+    """Nanoseconds since the epoch as a datetime in a zone of the IANA database."""
+    return datetime.fromtimestamp(at_ns / 1e9, ZoneInfo(zone))
 
 
 def aware(text: str) -> datetime | None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.channels import CONTAINED, NAMED, TITLED, Retrieved
 from engine.columns import Columns
@@ -338,9 +339,10 @@ def in_order(
         rest = rest[score[rest] >= least]
     kept = np.concatenate([first, rest])
     later = np.zeros(len(kept), bool) if before is None else ~fitted(before, len(score))[kept]
-    keys = (~named[kept], -score[kept], later, -fitted(columns.updated_ns, len(score))[kept])
+    age = -fitted(columns.updated_ns, len(score))[kept]
+    keys: Sequence[NDArray[np.generic]] = (~named[kept], -score[kept], later, age)
     order = np.lexsort(keys[::-1])
-    kept, keys = kept[order], tuple(key[order] for key in keys)
+    kept, keys = kept[order], [key[order] for key in keys]
     equal = np.ones(max(len(kept) - 1, 0), dtype=bool)
     for key in keys:
         equal &= key[1:] == key[:-1]
