@@ -11,6 +11,7 @@
     ├── StoreFull       the disk is full; nothing was written
     ├── EmbedderFailed  the model could not be loaded or run
     ├── GraphFailed     the edges could not be walked
+    ├── TimeExpressionsNotReady  the words of time expressions are not read yet, or cannot be
     ├── SummariserFailed  a digest's text could not be made
     ├── GuardRefused    the guard did not let a text through to the summariser
     └── StrictRecallFailed  a channel did not run, and the request was strict
@@ -102,6 +103,10 @@ class EmbedderFailed(EngineError):
 
 class GraphFailed(EngineError):
     """The edges could not be walked."""
+
+
+class TimeExpressionsNotReady(EngineError):
+    """The words that time expressions are found by are not in memory yet, or cannot be read."""
 
 
 class SummariserFailed(EngineError):

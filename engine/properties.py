@@ -13,9 +13,11 @@ from typing import TypeVar
 
 from engine.conditions import Equals, Range, Test, is_code
 from engine.filters import Filters
+from engine.fusion import Longs
 from engine.instants import instant
 from engine.model import PropertyValue
 from engine.slug import nfc
+from engine.time_columns import TimeColumn
 from engine.values import number
 
 Found = set[int]
@@ -32,6 +34,7 @@ class PropertyIndex:
         self._lock = threading.Lock()
         self._values: dict[int, Mapping[str, PropertyValue]] = {}
         self._columns: dict[str, _Column] = {}
+        self._times: dict[str | None, TimeColumn] = {}
         self._names: dict[str, int] = {}  # with the number of engrams that have it
 
     def __len__(self) -> int:
@@ -46,11 +49,15 @@ class PropertyIndex:
                 self._names[name] = self._names.get(name, 0) + 1
                 if name in self._columns:
                     self._columns[name].add(no, value)
+            for column in self._times.values():
+                column.set(no, properties)
 
     def remove(self, no: int) -> None:
         """Forget a deleted engram; unknown numbers are ignored."""
         with self._lock:
             self._forget(no)
+            for column in self._times.values():
+                column.remove(no)
 
     def of(self, no: int) -> Mapping[str, PropertyValue]:
         """The properties of an engram; empty if it is unknown."""
@@ -77,6 +84,17 @@ class PropertyIndex:
                     for numbers in values.values():
                         _merge(found, numbers)
             return found
+
+    def times(self, name: str | None) -> tuple[Longs, Longs]:
+        """(engram numbers, instants) of the datetimes in a property, in any for None."""
+        with self._lock:
+            column = self._times.get(name)
+            if column is None:
+                column = TimeColumn(name)
+                for no, properties in self._values.items():
+                    column.set(no, properties)
+                self._times[name] = column
+            return column.values()
 
     def _select(self, test: Test) -> Found:
         if isinstance(test, Range):
