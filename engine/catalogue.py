@@ -56,6 +56,7 @@ class Kind:
     briefing: str = "none"
     fields: Mapping[str, Field] = field(default_factory=dict)
     declared: bool = True  # False: made by mkdir in open mode
+    consolidated: bool = False  # made from others, which come with it in a recall
 
     @property
     def directory(self) -> str:
@@ -156,7 +157,7 @@ def kind_to_json(kind: Kind) -> str:
     if not kind.declared:
         return "{}"
     spec: dict[str, object] = {"fields": {n: _field_spec(f) for n, f in kind.fields.items()}}
-    for name in ("description", "parent", "part", "embed", "lang", "briefing"):
+    for name in ("description", "parent", "part", "embed", "lang", "briefing", "consolidated"):
         spec[name] = getattr(kind, name)
     return json.dumps(spec, ensure_ascii=False)
 
@@ -215,6 +216,7 @@ def kind_from_spec(name: str, spec: Mapping[str, Any]) -> Kind:
         spec.get("lang", ""),
         spec.get("briefing", "none"),
         {n: _field_from_spec(n, f) for n, f in spec.get("fields", {}).items()},
+        consolidated=spec.get("consolidated", False),
     )
 
 

@@ -53,13 +53,22 @@ def link_of(row: EdgeRow, to_kind: str | None = None) -> Link:
 @dataclass(frozen=True, slots=True)
 class _Now:
     """Columns and their topology, and what changed since: rows by source (they stand for all of
-    that source's), and the sources of those rows by target. The sets are replaced, never changed,
-    so that readers need no lock."""
+    that source's), those of them with a note, and the sources of those rows by target. The sets
+    are replaced, never changed, so that readers need no lock."""
 
     columns: EdgeColumns
     topology: Topology
     changed: dict[int, tuple[EdgeRow, ...]]
+    noted: dict[int, tuple[EdgeRow, ...]]
     into: dict[int, frozenset[int]]
+
+
+class Unfolded(NamedTuple):
+    """The columns, the sources whose rows there hold no more, and their rows with a note."""
+
+    columns: EdgeColumns
+    changed: Collection[int]
+    noted: Mapping[int, tuple[EdgeRow, ...]]
 
 
 class Step(NamedTuple):
@@ -83,7 +92,7 @@ class Edges:
 
     def __init__(self, columns: EdgeColumns | None = None) -> None:
         columns = columns_of(()) if columns is None else columns
-        self._now = _Now(columns, Topology(columns.source, columns.target), {}, {})
+        self._now = _Now(columns, Topology(columns.source, columns.target), {}, {}, {})
         self._waiting: dict[str, set[int]] = {}
         self._sorted: tuple[tuple[EdgeRow, ...], dict[int, list[EdgeRow]]] = ((), {})
         self.changes = 0  # grows with every change
@@ -169,6 +178,16 @@ class Edges:
                 if fits and row.target >= 0 and (row.note or not noted):
                     yield row
 
+    @property
+    def columns(self) -> EdgeColumns:
+        """The edges as they were last folded."""
+        return self._now.columns
+
+    def unfolded_notes(self) -> Unfolded:
+        """Where the edges with a note are to be found, for an index over them (`engine.notes`)."""
+        now = self._now
+        return Unfolded(now.columns, list(now.changed), dict(now.noted))
+
     def ends(self, relations: Collection[str] = ()) -> tuple[Numbers, Numbers]:
         """int32[edges] of sources, and of targets; DANGLING among them. No `relations`: any."""
         now = self._now
@@ -201,6 +220,11 @@ class Edges:
             if held is not None:
                 now.into[row.target] = held - {source}
         now.changed[source] = tuple(rows)
+        noted = tuple(row for row in rows if row.note)
+        if noted:
+            now.noted[source] = noted
+        else:
+            now.noted.pop(source, None)
         for row in rows:
             if row.target in (DANGLING, source):
                 self._wait(row)
@@ -254,7 +278,8 @@ class Edges:
                 for row in rows:
                     if row.target not in (DANGLING, source):
                         into[row.target] = into.get(row.target, frozenset()) | {source}
-            self._now = _Now(columns, topology, later, into)
+            noted = {source: rows for source, rows in before.noted.items() if source in later}
+            self._now = _Now(columns, topology, later, noted, into)
 
 
 def _out(now: _Now, no: int) -> tuple[EdgeRow, ...]:

@@ -341,6 +341,7 @@ _KIND_OPTIONS: dict[str, Checker] = {
     "embed": _flag,
     "lang": _lang,
     "briefing": _choice(*BRIEFINGS),
+    "consolidated": _flag,
     "fields": _later,
 }
 _FIELD_OPTIONS: dict[str, Checker] = {

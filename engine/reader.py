@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from engine.catalogue import Catalogue
 from engine.columns import ColumnCache
 from engine.config import Config
+from engine.edges import Edges
 from engine.engram_vectors import EngramVectors
 from engine.entries import Entries
 from engine.fusion import Mask
@@ -23,6 +24,7 @@ from engine.index import Index
 from engine.model import Degraded, Digest, Entry, PropertyValue, Span
 from engine.namespace import Scope
 from engine.naming import Names
+from engine.notes import Notes
 from engine.ports import Reranker
 from engine.properties import PropertyIndex
 from engine.result_sets import ResultSets
@@ -108,6 +110,16 @@ class Reader(Protocol):
     @property
     def vocabulary(self) -> Vocabulary:
         """`Vocabulary(entries)`, made once."""
+        ...
+
+    @property
+    def edges(self) -> Edges:
+        """The edges of all engrams."""
+        ...
+
+    @property
+    def notes(self) -> Notes:
+        """`Notes(edges)`, made once."""
         ...
 
     @property

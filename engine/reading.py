@@ -10,6 +10,7 @@ from engine.catalogue import Catalogue
 from engine.columns import ColumnCache
 from engine.config import Config
 from engine.digests.digests import Digests
+from engine.edges import Edges
 from engine.embedding import prepared_again
 from engine.engram_vectors import EngramVectors
 from engine.entries import Entries, is_live
@@ -19,6 +20,7 @@ from engine.index import Index
 from engine.model import Degraded, Digest, Entry
 from engine.namespace import Scope
 from engine.naming import Names
+from engine.notes import Notes
 from engine.objects import hosted_of
 from engine.part_ids import find_part
 from engine.ports import Reranker
@@ -45,6 +47,7 @@ class Reading:
         digests: Digests,
     ) -> None:
         self._state = state
+        self.counters: Mapping[str, Callable[[str], int]] = {}  # the host's own, by name
         self._wait = wait  # until the background has embedded everything, or so many seconds
         self.columns = columns
         self._digests = digests
@@ -81,6 +84,16 @@ class Reading:
     def index(self) -> Index:
         """Full text and vectors."""
         return self._state.index
+
+    @property
+    def edges(self) -> Edges:
+        """The edges of all engrams."""
+        return self._state.edges
+
+    @property
+    def notes(self) -> Notes:
+        """The edges with a note."""
+        return self._state.notes
 
     @property
     def embedder(self) -> QueryEmbedder | None:
@@ -190,7 +203,9 @@ class Reading:
         return self._state.clock()
 
     def counter(self, name: str) -> Callable[[str], int]:
-        """A token counter by name."""
+        """A token counter by name, the host's own first."""
+        if name in self.counters:
+            return self.counters[name]
         embedder = self._state.embedder
         return tokens.counter(name, embedder.count_tokens if embedder is not None else None)
 

@@ -17,6 +17,7 @@ from engine.languages import Languages
 from engine.model import Change, Entry, Namespace
 from engine.namespace import Scope
 from engine.naming import Names
+from engine.notes import Notes
 from engine.ports import Reranker, TextHook
 from engine.prepare import Bench
 from engine.properties import PropertyIndex
@@ -62,6 +63,10 @@ class State:
     damaged: dict[int, str] = field(default_factory=dict)  # engrams that cannot be read, and why
     unproved: set[int] = field(default_factory=set)  # engrams of which parts or terms are damaged
     listeners: list[Callable[[Change], None]] = field(default_factory=list)
+    notes: Notes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.notes = Notes(self.edges)
 
     def bench(self) -> Bench:
         """What a document is prepared with at this moment."""

@@ -99,6 +99,7 @@ class Upkeep:
             lambda: state.edges.fold(state.store.lock),
             due=lambda: state.edges.unfolded > state.config.fold_edges,
         )
+        register("notes", state.notes.refresh, due=lambda: state.notes.outdated)
         register(
             "checkpoint",
             state.store.checkpoint,

@@ -13,12 +13,14 @@ from engine.catalogue import OPEN, Catalogue
 from engine.columns import ColumnCache
 from engine.config import DAY_NS, Config
 from engine.document import parse
+from engine.edges import Edges
 from engine.engram_vectors import EngramVectors
 from engine.entries import Entries
 from engine.index import NO_HASH, Documents, Index
 from engine.model import Degraded, Digest, Entry, Namespace
 from engine.namespace import Scope
 from engine.naming import Names
+from engine.notes import Notes
 from engine.ports import Reranker
 from engine.prepare import Bench, Prepared, judge, prepare
 from engine.properties import PropertyIndex
@@ -27,6 +29,7 @@ from engine.recall.pairs import parse_pairs
 from engine.recall.recall import recall
 from engine.recall.request import parse_request
 from engine.result_sets import ResultSets
+from engine.store.edges import EdgeRow
 from engine.store.versions import StoredPart
 from engine.tokens import counter
 from engine.vocabulary import Vocabulary
@@ -96,7 +99,8 @@ class Library:
         self.engram_vectors = EngramVectors()
         self.reranker: Reranker | None = None
         self.now = NOW_NS
-        self.edges: list[tuple[int, str, int, float | None]] = []
+        self.edges = Edges()
+        self.notes = Notes(self.edges)
         self.walked: list[int] = []  # from whom
         self.misses: list[str] = []
         self.shelf: tuple[Digest, ...] = ()  # the digests that are fresh
@@ -165,9 +169,13 @@ class Library:
         self.names.remove(entry.no)
         self.entries.swap([replace(entry, deleted_ns=NOW_NS)])
 
-    def link(self, a: str, relation: str, b: str, confidence: float | None = None) -> None:
-        """An edge between two `kind/slug`."""
-        self.edges.append((self._no(a), relation, self._no(b), confidence))
+    def link(
+        self, a: str, relation: str, b: str, confidence: float | None = None, **meta: str
+    ) -> None:
+        """An edge between two `kind/slug`, made by hand; `meta` as `EdgeRow` has it."""
+        source, target = self._no(a), self._no(b)
+        row = EdgeRow(source, relation, target, b, "", "link", confidence=confidence, **meta)  # type: ignore[arg-type]
+        self.edges.set(source, (*self.edges.out(source), row))
 
     def _no(self, path: str) -> int:
         kind, _, slug = path.partition("/")
@@ -198,14 +206,14 @@ class Library:
     def neighbours(self, scope: Scope, no: int, direction: str) -> Sequence[Neighbour]:
         self.walked.append(no)
         found = []
-        for source, relation, target, confidence in self.edges:
-            for outward, near, far in ((True, source, target), (False, target, source)):
-                other = self.entries.get(far)
-                assert other is not None
-                wanted = direction in ("both", "out" if outward else "in")
-                seen = other.deleted_ns is None and scope.covers(other.namespace)
-                if near == no and wanted and seen:
-                    found.append(Neighbour(other, relation, outward, confidence))
+        rows = [(row, True) for row in self.edges.out(no)]
+        rows += [(row, False) for row in self.edges.into(no)]
+        for row, outward in rows:
+            other = self.entries.get(row.target if outward else row.source)
+            assert other is not None
+            wanted = direction in ("both", "out" if outward else "in")
+            if wanted and other.deleted_ns is None and scope.covers(other.namespace):
+                found.append(Neighbour(other, row.relation, outward, row.confidence))
         return found
 
     def now_ns(self) -> int:

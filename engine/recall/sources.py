@@ -1,0 +1,79 @@
+"""Sources: what the engrams of an answer are derived from.
+
+    ids, found = sources_of(reader, scope, entries, path_of)
+
+The edges of the relation `derived_from`, out of an engram, one step deep: those of its front matter
+and those made by hand. A source is live and in scope; one that is superseded is given too, since it
+is what was used. A source that is an item of the answer itself is named and given like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.model import Entry
+from engine.namespace import Scope
+from engine.passages import body_of
+from engine.reader import Reader
+
+DERIVED_FROM = "derived_from"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An engram that others are derived from, with its whole text; `path` is None outside the
+    tree. Where its body is empty the text is its summary."""
+
+    id: str
+    entry: Entry
+    path: str | None
+    title: str
+    text: str
+
+
+def sources_of(
+    reader: Reader,
+    scope: Scope,
+    entries: Sequence[Entry],
+    path_of: Callable[[Entry], str | None],
+) -> tuple[Mapping[int, tuple[str, ...]], tuple[Source, ...]]:
+    """(ids of its sources by the number of each engram that has any, all sources).
+
+    Sources stand in order of first appearance: by the order of `entries`, and for one engram in the
+    order in which it names them; each once. Ids are given of all that the scope sees; a source that
+    cannot be read is not among the second. One look into the store, however many there are.
+    """
+    ids: dict[int, tuple[str, ...]] = {}
+    appeared: dict[int, Entry] = {}
+    for entry in entries:
+        own = {each.no: each for each in _sources(reader, scope, entry)}
+        if own:
+            ids[entry.no] = tuple(each.id for each in own.values())
+            appeared.update((no, each) for no, each in own.items() if no not in appeared)
+    rows = reader.hydrate(list(appeared.values()))
+    found = [
+        Source(each.id, each, path_of(each), row.title, body_of(row) or row.summary)
+        for no, each in appeared.items()
+        if (row := rows.get(no)) is not None
+    ]
+    return ids, tuple(found)
+
+
+def consolidated(reader: Reader, entry: Entry) -> bool:
+    """Is it of a kind that kinds.yaml marks `consolidated: true`: made from others, so that its
+    sources come with it whether they are asked for or not?"""
+    kind = reader.catalogue.kind(entry.kind)
+    return kind is not None and kind.consolidated
+
+
+def _sources(reader: Reader, scope: Scope, entry: Entry) -> list[Entry]:
+    found = []
+    for step in reader.edges.steps_out(entry.no):
+        if step.relation == DERIVED_FROM and step.target >= 0:
+            source = reader.entries.get(step.target)
+            if source is not None and source.deleted_ns is not None:
+                source = reader.entries.successor(step.target)
+            if source is not None and source.no != entry.no and scope.covers(source.namespace):
+                found.append(source)
+    return found

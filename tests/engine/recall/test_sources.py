@@ -1,0 +1,92 @@
+"""Sources: what an answer's engrams are derived from, and kinds that are made from others."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from engine.catalogue import catalogue_from_rows, catalogue_to_rows
+from engine.errors import Invalid
+from engine.kinds_file import parse_kinds
+from engine.model import Draft, EdgeMeta, Entry
+from engine.namespace import Scope
+from engine.recall.sources import consolidated, sources_of
+from tests.engine.desk import HERE, Desk
+
+
+def path_of(entry: Entry) -> str | None:
+    return f"{entry.kind}/{entry.name}.md" if not entry.namespace else None
+
+
+def told(desk: Desk, *slugs: str, scope: Scope = HERE) -> tuple[dict[str, list[str]], list[str]]:
+    """(slugs of its sources by each slug, names of all sources)."""
+    entries = [desk.entry(slug) for slug in slugs]
+    ids, found = sources_of(desk.engine.reading, scope, entries, path_of)
+    by_id = {entry.id: entry.slug for entry in desk.engine.reading.entries.all()}
+    return (
+        {entry.slug: [by_id[id] for id in ids[entry.no]] for entry in entries if entry.no in ids},
+        [source.path or source.entry.slug for source in found],
+    )
+
+
+def test_sources_in_order_of_first_appearance_each_once() -> None:
+    desk = Desk()
+    for slug in ("c", "b", "a"):
+        desk.put(slug, f"# The {slug}\n\nText of {slug}.\n")
+    desk.put("x", "---\nderived_from: [b, note/c, b]\n---\nX.\n")
+    desk.put("y", "---\nderived_from: [a, c]\n---\nY, [[b]].\n")
+    desk.engine.link(HERE, "note/y", "derived_from", "note/x", EdgeMeta())
+    assert told(desk, "x", "y", "a") == (
+        {"x": ["b", "c"], "y": ["a", "c", "x"]},
+        ["note/b.md", "note/c.md", "note/a.md", "note/x.md"],
+    )
+    _, [first, *_] = sources_of(desk.engine.reading, HERE, [desk.entry("x")], path_of)
+    assert (first.title, first.text) == ("The b", "# The b\n\nText of b.\n")
+    assert first.id == first.entry.id == desk.entry("b").id
+
+
+def test_one_step_only_and_never_itself() -> None:
+    desk = Desk()
+    desk.put("a", "---\nderived_from: [a]\n---\nA.\n")
+    desk.put("b", "---\nderived_from: [a, gone]\n---\nB.\n")
+    desk.put("c", "---\nderived_from: b\n---\nC.\n")
+    assert told(desk, "c") == ({"c": ["b"]}, ["note/b.md"])
+    assert told(desk, "a", "b") == ({"b": ["a"]}, ["note/a.md"])
+    desk.rm("a")
+    assert told(desk, "b") == ({}, [])
+
+
+def test_the_scope_holds_for_sources_and_superseded_ones_are_given() -> None:
+    desk = Desk()
+    far = desk.engine.put(Scope((("team", "x"),)), Draft("note", "far", b"Secret.\n")).entry
+    desk.put("new", "New.\n")
+    desk.put("old", "---\nsummary: Short.\nsuperseded_by: new\n---\n")
+    desk.put("a", "---\nderived_from: [old]\n---\nA.\n")
+    desk.engine.link(Scope(()), desk.entry("a").id, "derived_from", far.id, EdgeMeta())
+    assert told(desk, "a") == ({"a": ["old"]}, ["note/old.md"])
+    assert told(desk, "a", scope=Scope(())) == ({"a": ["old", "far"]}, ["note/old.md", "far"])
+    _, [source] = sources_of(desk.engine.reading, HERE, [desk.entry("a")], path_of)
+    assert source.text == "Short."
+
+
+def test_a_kind_may_be_consolidated_from_others() -> None:
+    kinds = "kinds:\n  note: {}\n  observation: {consolidated: true, description: Seen often}\n"
+    desk = Desk(kinds=kinds)
+    desk.put("a", "A.\n")
+    desk.put("o", "---\nderived_from: [note/a]\n---\nO.\n", kind="observation")
+    reading = desk.engine.reading
+    assert consolidated(reading, desk.entry("o", "observation"))
+    assert not consolidated(reading, desk.entry("a"))
+    assert reading.catalogue == catalogue_from_rows(catalogue_to_rows(reading.catalogue))
+    with pytest.raises(Invalid, match="boolean"):
+        parse_kinds("kinds:\n  note: {consolidated: often}\n")
+
+
+def test_a_catalogue_stored_before_there_was_that_mark_is_read() -> None:
+    rows = catalogue_to_rows(parse_kinds("kinds:\n  note: {briefing: task}\n"))
+    old = [
+        (name, json.dumps({k: v for k, v in json.loads(spec).items() if k != "consolidated"}))
+        for name, spec in rows
+    ]
+    assert catalogue_from_rows(old) == catalogue_from_rows(rows)
