@@ -1,0 +1,1 @@
+"""What an agent should know before it starts: from all engrams of a scope to one short text."""

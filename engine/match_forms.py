@@ -1,0 +1,78 @@
+"""Matches as an agent is given them: Markdown ready to stand before a prompt, or JSON.
+
+Without a match the Markdown has no byte, so that there is nothing to put in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.config import Config
+from engine.match_request import MatchRequest
+from engine.model import Entry
+from engine.recall.answer import ECHO_BYTES, echo, joined
+from engine.recall.lines import about, flat, short
+from engine.visible import json_text, one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An engram that shares `words` with a prompt; `path` None: it is outside the tree."""
+
+    entry: Entry
+    path: str | None
+    title: str
+    summary: str
+    words: tuple[str, ...]
+    score: float  # raw
+
+
+def render(request: MatchRequest, items: Sequence[Match], total: int, config: Config) -> bytes:
+    """The answer in the format that the request asks for."""
+    most = config.snippet_characters
+    text = _json(request, items, total, most) if request.format == "json" else ""
+    if request.format != "json" and items:
+        text = _markdown(items, total, most)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _markdown(items: Sequence[Match], total: int, most: int) -> str:
+    lines = ["---", f"matches: {len(items)} of {total}", "---"]
+    for item in items:
+        lines += [
+            "",
+            f"## {flat(item.path or item.entry.id)}",
+            f"shared words: {one_line(', '.join(item.words))}",
+        ]
+        said = about(item.title, item.summary, item.entry.slug, most)
+        lines += [f"> {said}"] if said else []
+    return "\n".join(lines) + "\n"
+
+
+def _json(request: MatchRequest, items: Sequence[Match], total: int, most: int) -> str:
+    values = {
+        "items": [
+            {
+                "path": item.path,
+                "id": item.entry.id,
+                "kind": item.entry.kind,
+                "title": item.title,
+                "summary": short(item.summary, most),
+                "words": list(item.words),
+                "score": item.score,
+            }
+            for item in items
+        ],
+        "total": total,
+        "warnings": list(request.warnings),
+        "controls": {
+            "prompt": echo(request.prompt, ECHO_BYTES),
+            "kinds": list(request.kinds),
+            "limit": request.limit,
+            "format": request.format,
+            **{key: echo(value, ECHO_BYTES) for key, value in joined(request.written)},
+            **{f"namespace.{name}": value for name, value in request.namespace},
+        },
+    }
+    return json_text(values) + "\n"

@@ -1,0 +1,23 @@
+"""One engram on one line, as the answers that are given unasked have it."""
+
+from __future__ import annotations
+
+from engine.visible import one_line, visible
+
+
+def flat(name: str) -> str:
+    """A path on one line, its blanks as they are, so that it can be copied."""
+    return visible(name.replace("\n", " "))
+
+
+def about(title: str, summary: str, slug: str, most: int) -> str:
+    """`**Title**: summary`; the title only where the slug does not say it, `most` characters of
+    the summary; "" where there is nothing to say."""
+    name = "" if title == slug else f"**{one_line(title)}**"
+    return ": ".join(filter(None, (name, short(summary, most))))
+
+
+def short(text: str, most: int) -> str:
+    """The beginning of a text on one line."""
+    line = one_line(text)
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
