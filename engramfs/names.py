@@ -142,7 +142,7 @@ _ROWS = (
         ".digests",
         Kept.DIRECTORY,
         0o555,
-        "NAME.md: what the engrams of a kind, a community or all of them say, in short",
+        "NAME.md: what a kind, linked engrams or all of them say, in short",
         asks=True,
         example="ask=map",
     ),

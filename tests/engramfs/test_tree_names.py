@@ -270,7 +270,7 @@ def test_special_names_cannot_be_made(rig: Rig, name: str) -> None:
 
 
 def test_special_names_of_later_releases_are_not_there(rig: Rig) -> None:
-    for name in (".history", ".digests"):
+    for name in (".history", ".metrics"):
         with fails("ENOENT"):
             rig.stat(f"/{name}")
     for old in ("/.help", "/.rejected"):
