@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from scripts.benchmarks.corpora import OWN
+
 ROOT = Path(__file__).resolve().parents[1]
 SET = {
     "pump": "The pump overheats when its valve stays closed for an hour.",
@@ -52,10 +54,65 @@ def test_quality_judges_every_way_to_ask(tmp_path: Path) -> None:
     (place / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)))
     (place / "queries.jsonl").write_text(json.dumps({"_id": "1", "text": "an overheating pump"}))
     (place / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n1\tpump\t1\n")
-    _, result = ran("quality", "--data", str(tmp_path), "--peers", "duckdb")
-    assert set(result["table"]) == {"lexical", "vector", "rrf", "score", "DuckDB FTS"}
+    _, result = ran("quality", "--data", str(tmp_path), "--peers", "duckdb", "--seeds", "none")
+    searches = {"lexical", "vector", "rrf", "score", "DuckDB FTS"}
+    recalls = {"recall, lexical alone", "recall, vector alone", "recall, whole"}
+    assert set(result["table"]) == searches | recalls
+    ranked = dict.fromkeys(["nDCG@10", "recall@5", "recall@10", "recall@100", "MRR"], 1.0)
+    packed = {"in 1,000 tokens": 1.0, "in 2,000 tokens": 1.0}
+    for way, found in result["table"].items():
+        assert found == {"made": ranked | (packed if way in recalls else {})}
+
+
+def test_quality_recalls_from_corpora_of_its_own(tmp_path: Path) -> None:
+    told, result = ran("quality", "--share", "0.05", "--seeds", "4", "--peers", "none")
+    assert told.returncode == 0, told.stdout + told.stderr
+    corpora = {"knowledge base, seed 4", "conversations, seed 4"}
+    assert all(set(found) == corpora for found in result["table"].values())
+    graph = result["table"]["recall, graph's own order"]
+    assert all(0.0 < found["recall@100"] <= 1.0 for found in graph.values())
+    for name in corpora:
+        whole = result["table"]["recall, whole"][name]
+        assert 0.0 < whole["in 1,000 tokens"] <= whole["in 2,000 tokens"]
+
+
+def test_ablation_switches_every_part_off(tmp_path: Path) -> None:
+    told, result = ran("ablation", "--share", "0.05", "--seeds", "4", "--keep", str(tmp_path))
+    assert told.stderr.count("Traceback") == 0, told.stderr
+    parts = {
+        "recency", "favourite", "utility", "graph channel", "temporal channel",
+        "neighbour share", "head weight", "exact channel",
+    }  # fmt: skip
     for found in result["table"].values():
-        assert found == {"made": [1.0, 1.0]}
+        assert set(found) == {"whole"} | {f"{part} off" for part in parts}
+    assert len(result["targets"]) == len(parts)
+
+
+def test_judgements_hold_by_construction() -> None:
+    for make in OWN.values():
+        corpus = make(4, 0.1)
+        assert make(4, 0.1) == corpus, "a seed makes one corpus"
+        assert make(5, 0.1) != corpus
+        written = {made.path: made for made in corpus.engrams}
+        assert len(written) == len(corpus.engrams)
+        for question in (*corpus.questions, *corpus.past):
+            assert question.relevant.keys() <= written.keys()
+            assert max(question.relevant.values()) == 2, f"nothing answers {question.text}"
+        changed = [one for one in corpus.questions if one.family in ("rule", "decision", "fact")]
+        assert changed
+        for one in changed:
+            (path,) = one.relevant
+            assert "superseded_by" not in written[path].properties
+
+
+def test_recall_reads_through_a_mount(tmp_path: Path) -> None:
+    told, result = ran("recall", "60", "--rounds", "1", "--keep", str(tmp_path))
+    assert told.returncode == 0, told.stdout + told.stderr
+    one = result["figures"]["one client p50"]["median"].keys()
+    eight = result["figures"]["eight clients p50"]["median"].keys()
+    assert {"by name", "written, then read", "engine in process", "floor: the same bytes"} <= one
+    assert set(eight) == {"8 × by name", "8 × written, then read"}
+    assert {"filters", "ranking", "pack", "channel vector"} <= result["stages"].keys()
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 ROUNDS = 5
 
 
@@ -63,6 +65,20 @@ def alternate(
                 figures[name].raw.setdefault(contestant, []).append(measure(contestant))
             between(contestant)
     return figures
+
+
+def percentile(
+    figures: dict[str, Figure],
+    figure: str,
+    contestant: str,
+    taken: Sequence[float],
+    share: int,
+    unit: str = "ms",
+) -> None:
+    """Add one round: the share's percentile of what was measured, seconds or a rate."""
+    held = figures.setdefault(figure, Figure(figure, unit))
+    value = float(np.percentile(taken, share)) * (1000 if unit == "ms" else 1)
+    held.raw.setdefault(contestant, []).append(value)
 
 
 def until_idle(pid: int, seconds: float = 30.0) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,15 +89,3 @@ def fill(engine: Engine, documents: Sequence[Document]) -> None:
         for document, result in zip(batch, engine.put_many(SCOPE, drafts), strict=True):
             if isinstance(result, Invalid):
                 raise ValueError(f"document {document.id} was refused: {result}")
-
-
-def ndcg(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
-    """Normalised discounted cumulated gain (Järvelin and Kekäläinen), gains as they are."""
-    gained = sum(grades.get(id, 0) / math.log2(at + 2) for at, id in enumerate(ranked[:depth]))
-    best = sorted(grades.values(), reverse=True)[:depth]
-    return gained / sum(grade / math.log2(at + 2) for at, grade in enumerate(best))
-
-
-def recall(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 100) -> float:
-    """Share of the relevant documents among the first `depth`."""
-    return len(set(ranked[:depth]) & grades.keys()) / len(grades)

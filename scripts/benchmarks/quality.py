@@ -1,12 +1,14 @@
-"""How well the engine ranks on labelled sets, beside the peers with the same vectors.
+"""How well the engine ranks and packs: labelled sets beside the peers, and two corpora of our own.
 
-    scripts/bench quality --data DIR [SET …] [--model DIR] [--peers NAME,…|all|none] [--keep DIR]
-                          [--set NAME=VALUE …]
+    scripts/bench quality [--data DIR [SET …]] [--peers NAME,…|all|none] [--keep DIR] [--model DIR]
+                          [--seeds N,…|none] [--share X] [--set NAME=VALUE …]
 
 DIR holds folders in the layout of BEIR (see `labelled`); SET names some of them, by default all
-that have judgements. nDCG@10 and recall@100 of 100 candidates through `engine.search`, over a real
-store, with one setting for every set; `--set` changes a number of the config for a try. Vectors are
-kept below --keep by model and text, so that a rerun takes a minute.
+that have judgements. They are searched (100 candidates through `engine.search`) and recalled; ours
+(`knowledge_base` and `conversations`, made from --seeds, 2) are recalled, by each channel alone and
+by all. One setting for everything; `--set` changes a number of the config for a try, `--share`
+makes our own corpora smaller. Vectors are kept below --keep by model and text, so that a rerun
+takes some minutes.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,27 +30,43 @@ import numpy as np
 from engine.config import Config
 from engine.embed import OnnxEmbedder
 from engine.engine import Engine
+from scripts.benchmarks import judged
 from scripts.benchmarks.cached import CachedEmbedder
+from scripts.benchmarks.corpora import own, seeds_of, sets_below
 from scripts.benchmarks.labelled import (
     SCOPE,
     Document,
     LabelledSet,
     document_of,
     fill,
-    ndcg,
     read_set,
-    recall,
+    slug,
 )
+from scripts.benchmarks.measures import NAMES as MEASURES
+from scripts.benchmarks.measures import Answer, Grades, Measures, ask, measured, path_of
 from scripts.benchmarks.peers import PEERS, chosen
 from scripts.benchmarks.rows import Rows, reciprocal_ranks
 
 CANDIDATES = 100
 PARTS_DEEP = 5 * CANDIDATES  # parts that a peer is asked for, so that enough documents are left
-WAYS: Mapping[str, Mapping[str, Any]] = {
+SEARCHES: Mapping[str, Mapping[str, Any]] = {
     "lexical": {"channels": ("lexical",)},
     "vector": {"channels": ("vector",)},
     "rrf": {"fusion": "rrf"},
     "score": {"fusion": "score"},
+}
+RECALLS: Mapping[str, Mapping[str, Any]] = {
+    "recall, lexical alone": {"channels": ("lexical",)},
+    "recall, vector alone": {"channels": ("vector",)},
+    "recall, whole": {},
+}
+# What a channel of ours that goes on from others, or answers few questions, ranks by itself.
+OWN_RECALLS: Mapping[str, Mapping[str, Any]] = {
+    **RECALLS,
+    "recall, exact alone": {"channels": ("exact",)},
+    "recall, graph's own order": {"of": "graph"},
+    "recall, temporal's own order": {"of": "temporal"},
+    "recall, rrf": {"fusion": "rrf"},
 }
 SINGLE = ("lexical", "vector")
 MEAN = 0.650
@@ -57,38 +76,57 @@ NAMES = {
     "tantivy": "tantivy + numpy, RRF", "bm25s": "bm25s",
 }  # fmt: skip
 
-Answer = Callable[[str], Sequence[str]]  # a question -> ids of documents, best first
-Table = dict[str, dict[str, tuple[float, float]]]  # way -> set -> (nDCG@10, recall@100)
+Ranked = Callable[[str], Sequence[str]]  # a question -> ids of documents, best first
+Answering = Callable[[str], Answer]
+Table = dict[str, dict[str, Measures]]  # way -> set -> measures
 
 
 def main(arguments: list[str]) -> bool:
     """Run the benchmark; True when every promise about the sets that ran is kept."""
     parser = argparse.ArgumentParser(prog="scripts/bench quality", description=__doc__)
     parser.add_argument("sets", nargs="*", metavar="SET")
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path)
     parser.add_argument("--model", type=Path)
     parser.add_argument("--peers", default="all")
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--seeds", type=seeds_of, default=(2,))
+    parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes")
     asked = parser.parse_args(arguments)
-    names = asked.sets or sorted(path.parent.name for path in asked.data.glob("*/qrels.tsv"))
-    if not names:
-        parser.error(f"{asked.data} holds no folder with a qrels.tsv")
+    names = sets_below(parser, asked.data, asked.sets) if asked.data is not None else ()
     peers = chosen(parser, asked.peers)
     config = changed(Config(), asked.changes)
     work = Path(tempfile.mkdtemp(prefix="engramfs-bench-"))
-    keep = asked.keep or work / "keep"
     table: Table = {}
     try:
-        embedder = CachedEmbedder(OnnxEmbedder(asked.model), keep)
+        embedder = CachedEmbedder(OnnxEmbedder(asked.model), asked.keep or work / "keep")
         for name in names:
             labelled = read_set(asked.data / name)
-            for way, answer in answers(labelled, embedder, config, peers, work / name):
-                found = table.setdefault(way, {})[name] = judged(labelled, answer)
-                print(f"{name}: {way} {found[0]:.4f} ({found[1]:.3f})", file=sys.stderr, flush=True)
+            questions = [
+                (text, {_path(one): grade for one, grade in labelled.relevant[id].items()})
+                for id, text in labelled.questions.items()
+            ]
+            ways = answers(labelled, embedder, config, peers, work / name)
+            into(table, name, ways, questions)
+        for name, corpus, seed in own(asked.seeds, asked.share):
+            ways = recalls(corpus, seed, embedder, config, work / f"{corpus.name} {seed}")
+            into(table, name, ways, [(one.text, one.relevant) for one in corpus.questions])
     finally:
         shutil.rmtree(work)
     return told(table, names, embedder.fingerprint)
+
+
+def into(
+    table: Table,
+    name: str,
+    ways: Iterator[tuple[str, Answering]],
+    questions: Sequence[tuple[str, Grades]],
+) -> None:
+    """Judge every way to answer a set's questions."""
+    for way, answer in ways:
+        found = measured((answer(text), grades) for text, grades in questions)
+        table.setdefault(way, {})[name] = found
+        print(f"{name}: {way} {found['nDCG@10']:.4f}", file=sys.stderr, flush=True)
 
 
 def changed(config: Config, changes: Sequence[str]) -> Config:
@@ -108,31 +146,59 @@ def answers(
     config: Config,
     peers: Sequence[str],
     place: Path,
-) -> Iterator[tuple[str, Answer]]:
-    """Every way to answer a set's questions: ours, then the peers'."""
+) -> Iterator[tuple[str, Answering]]:
+    """Every way to answer a labelled set's questions: ours, then the peers'."""
     place.mkdir(parents=True)
     engine = Engine.open(
         place / "store", kinds="kinds: {doc: {}}", embed="inline", embedder=embedder, config=config
     )
     try:
         fill(engine, labelled.documents)
-        for way, how in WAYS.items():
-            yield way, lambda question, how=how: by_engine(engine, question, how)
+        for way, how in SEARCHES.items():
+            yield way, partial(searched, engine, how)
+        for way, how in RECALLS.items():
+            yield way, partial(recalled, engine, how)
         rows = Parts(engine, labelled) if peers else None
     finally:
         engine.close()
     for name in peers if rows else ():
         (place / name).mkdir()
         peer = PEERS[name](place / name)
-        yield NAMES[name], rows.answer(name, peer, embedder)
+        ranked = rows.answer(name, peer, embedder)
+        yield NAMES[name], lambda one, ranked=ranked: Answer([_path(id) for id in ranked(one)])
         peer.close()
 
 
-def by_engine(engine: Engine, question: str, how: Mapping[str, Any]) -> list[str]:
+def recalls(
+    corpus: judged.Judged, seed: int, embedder: CachedEmbedder, config: Config, place: Path
+) -> Iterator[tuple[str, Answering]]:
+    """Every way to recall from a corpus of ours."""
+    clock = judged.Clock()
+    engine = Engine.open(
+        place, kinds=corpus.kinds, embed="inline", embedder=embedder, config=config, clock=clock
+    )
+    try:
+        judged.fill(engine, clock, corpus, seed)
+        for way, how in OWN_RECALLS.items():
+            yield way, partial(recalled, engine, how)
+    finally:
+        engine.close()
+
+
+def searched(engine: Engine, how: Mapping[str, Any], question: str) -> Answer:
     """The first 100 documents. Signs that are operators are blanks: none of them is meant so."""
     plain = question.replace('"', " ").replace(" -", " ")
     page = engine.search(SCOPE, plain, limit=CANDIDATES, **how)
-    return [document_of(hit.entry.slug) for hit in page.hits]
+    return Answer([path_of(hit.entry) for hit in page.hits])
+
+
+def recalled(engine: Engine, how: Mapping[str, Any], question: str) -> Answer:
+    """What recall ranks, and what it packs."""
+    return ask(engine, question, **how)
+
+
+def _path(document: str) -> str:
+    return f"doc/{slug(document)}"
 
 
 class Parts:
@@ -156,7 +222,7 @@ class Parts:
             )
         ]
 
-    def answer(self, name: str, peer: Any, embedder: CachedEmbedder) -> Answer:
+    def answer(self, name: str, peer: Any, embedder: CachedEmbedder) -> Ranked:
         """Build the peer and say how it answers."""
         if name == "lancedb":  # its hybrid needs text and vector in one row: the parts
             peer.build([Rows(self.texts, self.vectors)], analysed=False)
@@ -189,27 +255,31 @@ def _text(document: Document) -> str:
     return f"{document.title}\n{document.text}".strip()
 
 
-def judged(labelled: LabelledSet, answer: Answer) -> tuple[float, float]:
-    """(nDCG@10, recall@100), means over the questions."""
-    found = [
-        (ndcg(ranked, grades), recall(ranked, grades))
-        for ranked, grades in (
-            (answer(text), labelled.relevant[id]) for id, text in labelled.questions.items()
-        )
-    ]
-    return statistics.mean(one for one, _ in found), statistics.mean(two for _, two in found)
-
-
 def told(table: Table, names: Sequence[str], model: str) -> bool:
-    """Print the table, the promises and the JSON; True when all are kept."""
-    print("\nnDCG@10 (recall@100)\n")
-    print("| |", " | ".join(names), "| mean |")
-    print("|---" * (len(names) + 2) + "|")
-    for way, found in table.items():
-        cells = " | ".join(f"{found[name][0]:.4f} ({found[name][1]:.3f})" for name in names)
-        print(f"| {way} | {cells} | {mean(found):.4f} |")
+    """Print the tables, the promises and the JSON; True when all are kept."""
+    if names:
+        print("\nnDCG@10 (recall@100)\n")
+        print("| |", " | ".join(names), "| mean |")
+        print("|---" * (len(names) + 2) + "|")
+        for way, found in table.items():
+            if all(name in found for name in names):
+                cells = " | ".join(
+                    f"{found[name]['nDCG@10']:.4f} ({found[name]['recall@100']:.3f})"
+                    for name in names
+                )
+                print(f"| {way} | {cells} | {mean(found, names):.4f} |")
+    for name in dict.fromkeys(name for found in table.values() for name in found):
+        print(f"\n{name}\n")
+        print("| | " + " | ".join(MEASURES) + " |\n" + "|---" * (len(MEASURES) + 1) + "|")
+        for way, found in table.items():
+            if name in found:
+                cells = (
+                    f"{found[name][measure]:.3f}" if measure in found[name] else ""
+                    for measure in MEASURES
+                )
+                print(f"| {way} | {' | '.join(cells)} |")
     print()
-    verdicts = list(promises(table, names))
+    verdicts = list(promises(table, names)) if names else []
     for kept, sentence in verdicts:
         print(f"{sentence}: {'kept' if kept else 'MISSED'}")
     result = {"benchmark": "quality", "model": model, "table": table}
@@ -217,25 +287,25 @@ def told(table: Table, names: Sequence[str], model: str) -> bool:
     return all(kept for kept, _ in verdicts)
 
 
-def mean(found: Mapping[str, tuple[float, float]]) -> float:
-    """Mean nDCG@10 over the sets."""
-    return statistics.mean(ndcg for ndcg, _ in found.values())
+def mean(found: Mapping[str, Measures], names: Sequence[str]) -> float:
+    """Mean nDCG@10 over some sets."""
+    return statistics.mean(found[name]["nDCG@10"] for name in names)
 
 
 def promises(table: Table, names: Sequence[str]) -> Iterator[tuple[bool, str]]:
     """(kept, sentence) about the sets that ran."""
-    score = table["score"]
+    score = {name: found["nDCG@10"] for name, found in table["score"].items()}
     if set(FLOORS) <= set(names):
-        three = mean({name: score[name] for name in FLOORS})
+        three = mean(table["score"], list(FLOORS))
         yield three >= MEAN, f"mean nDCG@10 of the three sets {three:.4f}, at least {MEAN}"
     for name, floor in FLOORS.items():
         if name in names:
-            yield score[name][0] >= floor, f"{name} {score[name][0]:.4f}, at least {floor}"
-    fused = mean(table["rrf"])
-    yield mean(score) > fused, f"mean {mean(score):.4f}, above rrf's {fused:.4f}"
+            yield score[name] >= floor, f"{name} {score[name]:.4f}, at least {floor}"
+    whole, fused = mean(table["score"], names), mean(table["rrf"], names)
+    yield whole > fused, f"mean {whole:.4f}, above rrf's {fused:.4f}"
     for name in names:
-        best = max(table[way][name][0] for way in SINGLE)
+        best = max(table[way][name]["nDCG@10"] for way in SINGLE)
         yield (
-            score[name][0] >= best,
-            f"{name} {score[name][0]:.4f}, not below the best channel's {best:.4f}",
+            score[name] >= best,
+            f"{name} {score[name]:.4f}, not below the best channel's {best:.4f}",
         )

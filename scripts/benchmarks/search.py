@@ -28,7 +28,7 @@ from engine.embed import OnnxEmbedder
 from engine.engine import Engine
 from scripts.benchmarks import alone, ours
 from scripts.benchmarks.corpus import PARTS, ClusteredVectors, Corpus
-from scripts.benchmarks.harness import ROUNDS, Figure, Target, report
+from scripts.benchmarks.harness import ROUNDS, Figure, Target, percentile, report
 from scripts.benchmarks.lexical_peers import DuckDB
 from scripts.benchmarks.ours import SCOPE
 from scripts.benchmarks.peers import PEERS, chosen, size_of
@@ -182,11 +182,11 @@ def asking(
             asked = list(itertools.islice(turn, EACH))
             for name, ask in contestants.items():
                 taken = [seconds(ask, question) for question in asked]
-                _add(figures, f"{what} p50", name, taken, 50)
+                percentile(figures, f"{what} p50", name, taken, 50)
                 everything[name] += taken
         for name, taken in everything.items():
             for share, at in SHARES[1:]:  # over all questions: 50 are too few for a percentile
-                _add(figures, f"{what} {share} of all", name, taken, at)
+                percentile(figures, f"{what} {share} of all", name, taken, at)
     return figures
 
 
@@ -203,13 +203,6 @@ def seconds(ask: Asked, question: Question) -> float:
     begin = time.perf_counter()
     ask(question)
     return time.perf_counter() - begin
-
-
-def _add(
-    figures: dict[str, Figure], figure: str, contestant: str, taken: list[float], share: int
-) -> None:
-    held = figures.setdefault(figure, Figure(figure, "ms"))
-    held.raw.setdefault(contestant, []).append(float(np.percentile(taken, share)) * 1000)
 
 
 def by_stage(engine: Engine, tantivy: Any, questions: list[Question]) -> dict[str, Any]:
@@ -251,10 +244,10 @@ def saving(place: Path, parts: int, questions: list[str], rounds: int) -> dict[s
             with readers(engine, questions):
                 taken[BESIDE] = puts(engine, bodies, numbers)
             for name, each in taken.items():
-                _add(figures, "Put p50", name, each, 50)
+                percentile(figures, "Put p50", name, each, 50)
                 everything[name] += each
         for name, each in everything.items():
-            _add(figures, "Put p99 of all", name, each, 99)
+            percentile(figures, "Put p99 of all", name, each, 99)
     finally:
         engine.close()
         shutil.rmtree(copy)

@@ -1,0 +1,188 @@
+"""What each part of the ranking is worth: recall as it is, and with each part switched off.
+
+    scripts/bench ablation [--data DIR [SET …]] [--seeds N,…] [--keep DIR] [--values]
+                           [--set NAME=VALUE …] [--share X]
+
+On both corpora of our own (see `knowledge_base` and `conversations`), made from each of the seeds,
+and on the labelled sets below DIR, whose dates, favourites and readers are drawn at random: there a
+part can only harm. Weights may be chosen by looking at seed 1, and are judged by the others. With
+--values other values of each number are tried too; --set changes a number of the config throughout;
+--share makes our own corpora smaller.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from engine.config import Config
+from engine.embed import OnnxEmbedder
+from engine.engine import Engine
+from engine.recall.given import CHANNELS
+from scripts.benchmarks.cached import CachedEmbedder
+from scripts.benchmarks.corpora import of_set, own, seeds_of, sets_below
+from scripts.benchmarks.judged import Clock, Judged, fill
+from scripts.benchmarks.measures import NAMES, Measures, ask, measured
+from scripts.benchmarks.quality import changed
+
+WHOLE = "whole"
+NOISE = 0.0005  # of nDCG@10: what is less is no difference
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the ranking: a number of the config, or a channel of the request."""
+
+    number: str = ""
+    off: float = 0.0
+    others: tuple[float, ...] = ()
+    channel: str = ""
+
+    def tried(self, values: bool) -> Iterator[tuple[str, Mapping[str, float], Mapping[str, Any]]]:
+        """(name, changes of the config, fields of the request)."""
+        if self.channel:
+            rest = tuple(name for name in CHANNELS if name != self.channel)
+            yield "off", {}, {"channels": rest}
+        else:
+            yield "off", {self.number: self.off}, {}
+        for value in self.others if values else ():
+            yield f"{value:g}", {self.number: value}, {}
+
+
+PARTS: Mapping[str, Part] = {
+    "recency": Part("recency_floor", 1.0, (0.95, 0.9, 0.85, 0.8, 0.7)),
+    "favourite": Part("favourite_factor", 1.0, (1.05, 1.1, 1.15, 1.3)),
+    "utility": Part("utility_share", 0.0, (0.05, 0.1, 0.2, 0.4)),
+    "graph channel": Part("graph_weight", 0.0, (0.1, 0.2, 0.3, 0.4), channel="graph"),
+    "temporal channel": Part("temporal_weight", 0.0, (0.05, 0.1, 0.2, 0.4), channel="temporal"),
+    "neighbour share": Part("neighbour_share", 0.0, (0.1, 0.2, 0.3)),
+    "head weight": Part("head_weight", 1.0, (0.4, 0.6, 0.8)),
+    "exact channel": Part(channel="exact"),
+}
+
+
+@dataclass
+class Found:
+    """The measures of one corpus: (part, value) -> all questions, and nDCG@10 by family."""
+
+    all: dict[tuple[str, str], Measures] = field(default_factory=dict)
+    by_family: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)
+
+
+def main(arguments: list[str]) -> bool:
+    """Run the benchmark; True when no part that is on harms the whole."""
+    parser = argparse.ArgumentParser(prog="scripts/bench ablation", description=__doc__)
+    parser.add_argument("sets", nargs="*", metavar="SET")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--seeds", type=seeds_of, default=(1, 2, 3))
+    parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--values", action="store_true")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes")
+    asked = parser.parse_args(arguments)
+    config = changed(Config(), asked.changes)
+    work = Path(tempfile.mkdtemp(prefix="engramfs-bench-"))
+    table: dict[str, Found] = {}
+    try:
+        embedder = CachedEmbedder(OnnxEmbedder(), asked.keep or work / "keep")
+        judged = list(own(asked.seeds, asked.share))
+        if asked.data is not None:
+            names = sets_below(parser, asked.data, asked.sets)
+            judged += [(name, of_set(asked.data / name), 0) for name in names]
+        for name, corpus, seed in judged:
+            said(f"{name}: {len(corpus.engrams)} engrams, {len(corpus.questions)} questions")
+            place = work / name.replace(" ", "-").replace(",", "")
+            table[name] = judge(place, corpus, seed, embedder, config, asked.values)
+    finally:
+        shutil.rmtree(work)
+    return told(table)
+
+
+def judge(
+    place: Path,
+    corpus: Judged,
+    seed: int,
+    embedder: CachedEmbedder,
+    config: Config,
+    values: bool,
+) -> Found:
+    """The whole, and every part switched off, over one store."""
+    clock, found = Clock(), Found()
+    engine = Engine.open(
+        place, kinds=corpus.kinds, embed="inline", embedder=embedder, clock=clock, config=config
+    )
+    fill(engine, clock, corpus, seed)
+    engine.close()
+    tried: list[tuple[str, str, Mapping[str, float], Mapping[str, Any]]] = [(WHOLE, "", {}, {})]
+    tried += [(name, *each) for name, part in PARTS.items() for each in part.tried(values)]
+    for name, value, numbers, how in tried:
+        numbered: dict[str, Any] = dict(numbers)
+        engine = Engine.open(
+            place, embed="inline", embedder=embedder, clock=clock,
+            config=replace(config, **numbered),
+        )  # fmt: skip
+        try:
+            answers = [(ask(engine, one.text, **how), one) for one in corpus.questions]
+        finally:
+            engine.close()
+        found.all[name, value] = measured((answer, one.relevant) for answer, one in answers)
+        found.by_family[name, value] = {
+            family: measured(
+                (answer, one.relevant) for answer, one in answers if one.family == family
+            )["nDCG@10"]
+            for family in dict.fromkeys(one.family for one in corpus.questions)
+        }
+        said(f"  {name} {value} nDCG@10 {found.all[name, value]['nDCG@10']:.4f}")
+    return found
+
+
+def told(table: Mapping[str, Found]) -> bool:
+    """Print what each part is worth, corpus by corpus, the verdicts and the JSON."""
+    for corpus, found in table.items():
+        families = list(found.by_family[WHOLE, ""])
+        print(f"\n{corpus}\n")
+        print("| | " + " | ".join([*NAMES, *(families if len(families) > 1 else [])]) + " |")
+        print("|---" * (1 + len(NAMES) + (len(families) if len(families) > 1 else 0)) + "|")
+        for key, measures in found.all.items():
+            cells = [f"{measures[name]:.3f}" for name in NAMES]
+            if len(families) > 1:
+                cells += [f"{found.by_family[key][family]:.3f}" for family in families]
+            print(f"| {' '.join(key).strip()} | {' | '.join(cells)} |")
+    print("\nnDCG@10 that is lost without a part (negative: gained)\n")
+    print("| | " + " | ".join(table) + " | mean |\n" + "|---" * (len(table) + 2) + "|")
+    verdicts = []
+    for part in PARTS:
+        lost = {
+            corpus: found.all[WHOLE, ""]["nDCG@10"] - found.all[part, "off"]["nDCG@10"]
+            for corpus, found in table.items()
+        }
+        mean = statistics.mean(lost.values())
+        cells = " | ".join(f"{value:+.4f}" for value in lost.values())
+        print(f"| {part} | {cells} | {mean:+.4f} |")
+        verdicts.append((mean > -NOISE, f"{part}: {mean:+.4f} on the mean of {len(table)}"))
+    print()
+    for kept, sentence in verdicts:
+        print(f"{sentence}: {'earns its place' if kept else 'HARMS'}")
+    rows = {
+        corpus: {" ".join(key).strip(): measures for key, measures in found.all.items()}
+        for corpus, found in table.items()
+    }
+    families = {
+        corpus: {" ".join(key).strip(): by for key, by in found.by_family.items()}
+        for corpus, found in table.items()
+    }
+    result = {"benchmark": "ablation", "table": rows, "families": families, "targets": verdicts}
+    print("\n" + json.dumps(result))
+    return all(kept for kept, _ in verdicts)
+
+
+def said(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
