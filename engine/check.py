@@ -1,7 +1,7 @@
 """Prove that everything in a store agrees: bytes, rows, views, index, vectors, edges.
 
 Reads all of it. Each finding is a Problem whose key says where: store, bytes, path, parts, index,
-vectors or edges.
+vectors, edges or events.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def check(state: State) -> tuple[Problem, ...]:
             *check_documents(state, rows),
             *check_vectors(state),
             *_edges(state),
+            *(Problem(told, key="events", hint=_REINDEX) for told in state.demand.problems()),
             *_memory(state),
         )
 

@@ -153,6 +153,20 @@ class Config:
     history_ns: int = 90 * DAY_NS
     history_bytes: int = 256 * 1024 * 1024
 
+    # Demand (engine.demand; the rule and most numbers are Seamless's)
+    demand: bool = True  # False: nothing is recorded of readers, their questions included
+    read_weight: float = 3.0  # somebody went and opened it
+    recall_weight: float = 1.5  # it was packed for a question
+    prompt_weight: float = 1.0  # it came with a prompt, unasked; to be listed weighs nothing
+    demand_half: float = 4.0  # weight at which utility is a half: a read and a bit
+    demand_half_life_days: float = 14.0  # what a team works on changes in weeks
+    demand_ns: int = 180 * DAY_NS  # events are kept: after 13 half-lives they say nothing
+    # A process that opens more engrams within so long goes through all there is (grep, git, rsync).
+    bulk_engrams: int = 20
+    bulk_seconds: float = 60.0
+    demand_flush_seconds: float = 30.0  # what a kill may lose
+    demand_held: int = 100_000  # events in memory while they wait, or cannot be stored: 20 MB
+
     # Refusals
     notices: int = 1_000
     notice_ns: int = 7 * DAY_NS

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,11 @@ Namespace = tuple[tuple[str, str], ...]
 # (integers beyond 2**53, decimals whose text would change) and datetimes stay the written string.
 Scalar = str | int | float | bool
 PropertyValue = Scalar | list[Scalar] | Mapping[str, object] | list[object] | None
+
+
+# What a reader did with an engram: opened its file, was given it for a question or with a prompt,
+# or saw it listed.
+EventKind = Literal["read", "recall", "prompt", "shown"]
 
 
 class Identity(StrEnum):
@@ -361,6 +367,7 @@ class Status:
     embed: str  # background | inline | off
     model: str
     kinds: Mapping[str, int]  # live engrams a kind
+    events: Mapping[str, int] = field(default_factory=dict)  # of readers: read, recall, prompt, …
     misses: tuple[str, ...] = ()  # the latest questions without a hit
     problems: tuple[str, ...] = ()  # background failures that still stand
     vector_index: VectorIndex = VectorIndex()

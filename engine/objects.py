@@ -13,7 +13,7 @@ from engine.model import Edge, Engram, Entry, Span, Status, VectorIndex
 from engine.namespace import Scope
 from engine.parts import head_lines, head_text
 from engine.state import State
-from engine.store import refusals, vectors, versions
+from engine.store import events, vectors, versions
 from engine.store.edges import DANGLING, EdgeRow
 from engine.store.versions import Version
 from engine.walk import Arc, arcs
@@ -171,9 +171,10 @@ def status(
     """Counts of what the scope covers."""
     seen = [entry for entry in state.entries.live() if scope.covers(entry.namespace)]
     kinds = Counter(entry.kind for entry in seen)
+    waiting = state.demand.waiting_misses()
     with state.store.cursor() as cursor:
-        misses = refusals.load_misses(cursor, 100)
-    asked = [question for namespace, question in misses if scope.covers(namespace)]
+        misses = (*waiting, *events.load_misses(cursor, 100))
+    asked = [miss.question for miss in misses if scope.covers(miss.namespace)]
     with state.store.cursor() as cursor:
         model = vectors.model(cursor)
     now = state.clock()
@@ -187,6 +188,7 @@ def status(
         vector_index=vector_index,
         model=model.fingerprint if model is not None else "",
         kinds={name: kinds.get(name, 0) for name in state.catalogue.kinds},
+        events=state.demand.counts(scope),
         misses=tuple(dict.fromkeys(asked))[:_MISSES],
         problems=(*problems, *state.store.troubles.values(), *state.damaged.values()),
     )

@@ -14,6 +14,7 @@ from engine import tokens
 from engine.agreement import Agreed
 from engine.catalogue import catalogue_from_rows
 from engine.config import Config
+from engine.demand import Demand
 from engine.edges import Edges
 from engine.embed import Embedder, OnnxEmbedder
 from engine.entries import Entries, is_live
@@ -143,6 +144,7 @@ def _filled(
         languages=count_languages(entries, properties, catalogue),
         refusals=Refusals(store, config),
         sources=Sources(store, config),
+        demand=Demand(store, entries, config, clock),
         directories={(each.namespace, each.kind): each for each in directories},
         damaged=loaded.unreadable,
         unproved=set(loaded.unproved),

@@ -7,7 +7,7 @@ came or changed after the table of entries was read are not seen by it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -19,9 +19,9 @@ from engine.config import Config
 from engine.edges import Edges
 from engine.engram_vectors import EngramVectors
 from engine.entries import Entries
-from engine.fusion import Mask
+from engine.fusion import Floats, Mask
 from engine.index import Index
-from engine.model import Degraded, Digest, Entry, PropertyValue, Span
+from engine.model import Degraded, Digest, Entry, EventKind, PropertyValue, Span
 from engine.namespace import Scope
 from engine.naming import Names
 from engine.notes import Notes
@@ -185,4 +185,16 @@ class Reader(Protocol):
 
     def missed(self, scope: Scope, question: str) -> None:
         """A question had no hit."""
+        ...
+
+    def note(self, scope: Scope, event: EventKind, entries: Iterable[Entry], session: str) -> None:
+        """A reader was given engrams: it counts once for a session and day (`engine.demand`)."""
+        ...
+
+    def utility(self, scope: Scope, engrams: int) -> Floats:
+        """What use so many engrams are to readers whom the scope covers, in 0..1, by number."""
+        ...
+
+    def counted(self, scope: Scope) -> int:
+        """How many events that rests on."""
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from engine import tokens
@@ -15,9 +15,9 @@ from engine.embedding import prepared_again
 from engine.engram_vectors import EngramVectors
 from engine.entries import Entries, is_live
 from engine.errors import EngineError
-from engine.fusion import Mask
+from engine.fusion import Floats, Mask
 from engine.index import Index
-from engine.model import Degraded, Digest, Entry
+from engine.model import Degraded, Digest, Entry, EventKind
 from engine.namespace import Scope
 from engine.naming import Names
 from engine.notes import Notes
@@ -29,7 +29,7 @@ from engine.properties import PropertyIndex
 from engine.reader import QueryEmbedder, Row
 from engine.result_sets import ResultSets
 from engine.state import State
-from engine.store import refusals, versions
+from engine.store import versions
 from engine.vocabulary import Vocabulary
 from engine.walk import Neighbour, neighbours
 
@@ -220,9 +220,19 @@ class Reading:
 
     def missed(self, scope: Scope, question: str) -> None:
         """A question had no hit: told by `status`."""
-        state = self._state
-        with state.store.transaction() as cursor:
-            refusals.add_miss(cursor, scope.attributes, state.clock(), _begun(question))
+        self._state.demand.missed(scope, _begun(question))
+
+    def note(self, scope: Scope, event: EventKind, entries: Iterable[Entry], session: str) -> None:
+        """A reader was given engrams: it counts once for a session and day."""
+        self._state.demand.note(scope, event, entries, session)
+
+    def utility(self, scope: Scope, engrams: int) -> Floats:
+        """What use so many engrams are to readers whom the scope covers, in 0..1, by number."""
+        return self._state.demand.utility(scope, engrams)
+
+    def counted(self, scope: Scope) -> int:
+        """How many events that rests on."""
+        return self._state.demand.counted(scope)
 
 
 def _begun(question: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from engine.agreement import Agreed
 from engine.catalogue import Catalogue
 from engine.config import Config
+from engine.demand import Demand
 from engine.edges import Edges
 from engine.entries import Entries, Shelf
 from engine.errors import NotFound
@@ -55,6 +56,7 @@ class State:
     languages: Languages
     refusals: Refusals
     sources: Sources
+    demand: Demand
     reranker: Reranker | None = None  # the host's
     text_hook: TextHook | None = None  # the host's
     texts_ahead: TextsAhead = field(default_factory=TextsAhead)

@@ -26,7 +26,7 @@ from engine.plan import Plan, run
 from engine.ports import Guard, Summariser
 from engine.reindex import reindex
 from engine.state import State
-from engine.store import history, places, refusals
+from engine.store import events, history, places
 from engine.store.fulltext import Fulltext
 from engine.succession import settle_due
 from engine.worker import Background
@@ -38,7 +38,6 @@ log = logging.getLogger(__name__)
 _BULK = 500  # documents of one call from which it counts as an import
 _HOUR = 3_600.0
 _LET_GO = 500  # deleted engrams at a time: a few milliseconds under the writer lock
-_MISSES_NS = 180 * 86_400 * 1_000_000_000
 
 
 class Upkeep:
@@ -108,6 +107,13 @@ class Upkeep:
         register("analyse", lambda: self.reindex(embed=False), due=self._analyse_due)
         register("hnsw", self.hnsw.begin, due=self.hnsw.due)
         register("prune", self.prune, every_seconds=_HOUR)
+        register(
+            "demand",
+            state.demand.flush,
+            due=state.demand.due,
+            every_seconds=state.config.demand_flush_seconds,
+            quiet=False,
+        )
 
     def start(self) -> None:
         """Start the threads."""
@@ -120,6 +126,7 @@ class Upkeep:
         self.background.stop()
         self.hnsw.stop()
         self.state.keep_moved_directories()
+        self.state.demand.close()
         self.state.store.close()
 
     def after(self, result: _T, many: int = 1) -> _T:
@@ -213,7 +220,7 @@ class Upkeep:
             _, erased = history.prune(state.store, found)
             with state.store.transaction() as cursor:
                 places.drop_copies_before(cursor, now - 2 * state.config.grace_ns)
-                refusals.drop_events_before(cursor, now - _MISSES_NS)
+                dropped = events.drop_before(cursor, now - state.config.demand_ns)
             state.entries.drop_copies_before(now - 2 * state.config.grace_ns)
             waiting = {source for no in erased for source in state.edges.sources(no)} - erased
             for no in erased:
@@ -223,6 +230,8 @@ class Upkeep:
             resolve_again(state, plan, After(state), waiting)
             if plan.edges:
                 run(state, plan)
+            if erased or dropped:
+                state.demand.reload()
 
     def apply_kinds(self, text: str) -> tuple[str, ...]:
         """Apply kinds.yaml; what is derived from engrams of changed kinds is made anew."""
@@ -243,6 +252,7 @@ class Upkeep:
         problems = (*check(self.state), *self.digests.check())
         if repair and problems:
             self.digests.repair()
+            self.state.demand.mend()
             self.reindex(embed=False)
             problems = (*check(self.state), *self.digests.check())
         return problems

@@ -51,6 +51,7 @@ class _Job:
     due: Callable[[], bool]
     every_seconds: float
     not_before: float
+    quiet: bool
     failures: int = 0
 
 
@@ -88,12 +89,15 @@ class Background:
         *,
         due: Callable[[], bool] = always,
         every_seconds: float = 0.0,
+        quiet: bool = True,
     ) -> None:
-        """Run a job at quiet moments when `due()`, at most every so many seconds (or quiet times).
+        """Run a job at quiet moments when `due()`, at most every so many seconds (or quiet times);
+        one that is not `quiet` runs while commits are made, too.
 
         A job that returns False could not do it yet and is tried again a little later.
         """
-        self._jobs.append(_Job(name, run, due, every_seconds, self._clock() + every_seconds))
+        first = self._clock() + every_seconds
+        self._jobs.append(_Job(name, run, due, every_seconds, first, quiet))
 
     def committed(self) -> None:
         """A commit was made: it is not quiet, and there may be something to embed.
@@ -203,10 +207,9 @@ class Background:
 
     def _job(self) -> bool:
         now = self._clock()
-        if now - self._last_commit < self._config.quiet_seconds:
-            return False
+        quiet = now - self._last_commit >= self._config.quiet_seconds
         for job in self._jobs:
-            if now < job.not_before:
+            if now < job.not_before or (job.quiet and not quiet):
                 continue
             try:
                 if not job.due():  # done otherwise, or not needed any more

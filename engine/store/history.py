@@ -21,6 +21,7 @@ _PAST = (
 
 _OF_ERASED = (
     ("former_path", "engram"), ("copy", "original"), ("copy", "copy"), ("absorbed", "engram"),
+    ("demand", "engram"),
 )  # fmt: skip
 
 _NO_VERSIONS = ("attributes", "parts")  # events that change no byte of the file

@@ -6,7 +6,7 @@ import hashlib
 import json
 
 from engine.entries import Place
-from engine.model import Namespace, Notice, Problem, Rejected
+from engine.model import Notice, Problem, Rejected
 from engine.store.extensions import Cursor
 from engine.store.places import AT, key_of, pack_namespace, unpack_namespace
 
@@ -107,23 +107,3 @@ def drop_rejected(cursor: Cursor, place: Place, sha256: str | None = None) -> No
         )
 
 
-# -- questions without a hit -----------------------------------------------------------
-def add_miss(cursor: Cursor, namespace: Namespace, at_ns: int, question: str) -> None:
-    """Remember a question without a hit."""
-    cursor.execute(
-        "INSERT INTO event VALUES (?, ?, 'miss', ?)", [at_ns, pack_namespace(namespace), question]
-    )
-
-
-def load_misses(cursor: Cursor, limit: int) -> list[tuple[Namespace, str]]:
-    """The latest questions without a hit, newest first."""
-    rows = cursor.execute(
-        "SELECT namespace, detail FROM event WHERE event = 'miss' "
-        f"ORDER BY at_ns DESC, rowid DESC LIMIT {int(limit)}"
-    ).fetchall()
-    return [(unpack_namespace(namespace), detail) for namespace, detail in rows]
-
-
-def drop_events_before(cursor: Cursor, at_ns: int) -> None:
-    """Forget what readers did before a time."""
-    cursor.execute("DELETE FROM event WHERE at_ns < ?", [at_ns])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from engine.edges import Edges
 from engine.engram_vectors import EngramVectors
 from engine.entries import Entries
 from engine.index import NO_HASH, Documents, Index
-from engine.model import Degraded, Digest, Entry, Namespace
+from engine.model import Degraded, Digest, Entry, EventKind, Namespace
 from engine.namespace import Scope
 from engine.naming import Names
 from engine.notes import Notes
@@ -103,6 +103,8 @@ class Library:
         self.notes = Notes(self.edges)
         self.walked: list[int] = []  # from whom
         self.misses: list[str] = []
+        self.noted: list[tuple[EventKind, int, str]] = []
+        self.used: dict[int, float] = {}  # utility, by number
         self.shelf: tuple[Digest, ...] = ()  # the digests that are fresh
         self.waited: list[float] = []
         self._documents = 0
@@ -230,6 +232,15 @@ class Library:
 
     def missed(self, scope: Scope, question: str) -> None:
         self.misses.append(question)
+
+    def note(self, scope: Scope, event: EventKind, entries: Iterable[Entry], session: str) -> None:
+        self.noted += [(event, entry.no, session) for entry in entries]
+
+    def utility(self, scope: Scope, engrams: int) -> NDArray[np.float64]:
+        return np.array([self.used.get(no, 0.0) for no in range(engrams)])
+
+    def counted(self, scope: Scope) -> int:
+        return len(self.noted)
 
     # -- asking ------------------------------------------------------------
     def ask(self, request: str, scope: Scope = TREE, **options: object) -> Pack:

@@ -10,7 +10,7 @@ import pytest
 from engine.entries import Copied, Former
 from engine.errors import Problem
 from engine.model import Entry, Notice
-from engine.store import edges, places, refusals
+from engine.store import edges, events, places, refusals
 from engine.store.connection import Store
 from engine.store.edges import EdgeRow
 from engine.store.places import Directory
@@ -79,10 +79,11 @@ def test_of_one_moment_the_later_is_the_newer(store: Store) -> None:
 def test_questions_without_a_hit(store: Store) -> None:
     with store.transaction() as cursor:
         for at, question in enumerate(["one", "two", "three"]):
-            refusals.add_miss(cursor, SALES, at, question)
-        assert refusals.load_misses(cursor, 2) == [(SALES, "three"), (SALES, "two")]
-        refusals.drop_events_before(cursor, 2)
-        assert refusals.load_misses(cursor, 9) == [(SALES, "three")]
+            events.add_misses(cursor, [events.Miss(at, SALES, question)])
+        three, two = events.Miss(2, SALES, "three"), events.Miss(1, SALES, "two")
+        assert events.load_misses(cursor, 2) == [three, two]
+        events.drop_before(cursor, 2)
+        assert events.load_misses(cursor, 9) == [three]
 
 
 # -- places ------------------------------------------------------------------------------

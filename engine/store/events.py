@@ -1,0 +1,172 @@
+"""What readers did: which engrams they read or were given, and questions without a hit.
+
+Rows are given as one JSON text: the same values bound as lists cost DuckDB 75 times as much.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.model import Namespace
+from engine.store.extensions import Cursor
+from engine.store.places import pack_namespace, unpack_namespace
+
+_KEY = "engram, event, session, namespace"
+
+
+class Event(NamedTuple):
+    """One thing that a reader did with an engram; `kind` is the class, "read" for example.
+
+    A tuple, because one is made for every opened file.
+    """
+
+    at_ns: int
+    engram: int
+    kind: str
+    session: str
+    namespace: Namespace
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A question without a hit."""
+
+    at_ns: int
+    namespace: Namespace
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Every event of engrams, in arrays of equal length."""
+
+    groups: tuple[tuple[str, str], ...]  # (class, namespace as stored)
+    group: NDArray[np.int32]  # indexes `groups`
+    engram: NDArray[np.int32]
+    at_ns: NDArray[np.int64]
+
+
+# -- what was done with engrams ------------------------------------------------------------
+def add(cursor: Cursor, events: Sequence[Event]) -> None:
+    """Append events, with one statement."""
+    rows = [
+        [each.at_ns, each.engram, each.kind, each.session, pack_namespace(each.namespace)]
+        for each in events
+    ]
+    cursor.execute(
+        "INSERT INTO demand SELECT r->>0, r->>1, r->>2, r->>3, r->>4 "
+        "FROM (SELECT unnest(?::JSON[]) AS r)",
+        [json.dumps(rows)],
+    )
+
+
+def keys_between(cursor: Cursor, start_ns: int, end_ns: int) -> set[tuple[str, str, str, int]]:
+    """(namespace as stored, session, class, engram) of the events of a time."""
+    rows = cursor.execute(
+        "SELECT namespace, session, event, engram FROM demand WHERE at_ns >= ? AND at_ns < ?",
+        [start_ns, end_ns],
+    ).fetchall()
+    return set(rows)
+
+
+def load(cursor: Cursor) -> Stored:
+    """All of them, as numbers: to fetch as many texts takes six times as long."""
+    groups = cursor.execute(
+        "SELECT DISTINCT event, namespace FROM demand ORDER BY event, namespace"
+    ).fetchall()
+    found = cursor.execute(
+        "WITH coded AS (SELECT r->>0 AS event, r->>1 AS namespace, nth FROM "
+        "(SELECT unnest($1::JSON[]) AS r, generate_subscripts($1::JSON[], 1) - 1 AS nth)) "
+        "SELECT nth::INTEGER AS nth, engram, at_ns FROM demand JOIN coded USING (event, namespace)",
+        [json.dumps(groups)],
+    ).fetchnumpy()
+    return Stored(tuple(groups), found["nth"], found["engram"], found["at_ns"])
+
+
+def drop_before(cursor: Cursor, at_ns: int) -> int:
+    """Forget what readers did before a time; how many events of engrams that were."""
+    cursor.execute("DELETE FROM event WHERE at_ns < ?", [at_ns])
+    (gone,) = cursor.execute("DELETE FROM demand WHERE at_ns < ?", [at_ns]).fetchall()[0]
+    return int(gone)
+
+
+# -- questions without a hit ---------------------------------------------------------------
+def add_misses(cursor: Cursor, misses: Sequence[Miss]) -> None:
+    """Remember questions without a hit, with one statement."""
+    rows = [[each.at_ns, pack_namespace(each.namespace), each.question] for each in misses]
+    cursor.execute(
+        "INSERT INTO event SELECT r->>0, r->>1, 'miss', r->>2 FROM (SELECT unnest(?::JSON[]) AS r)",
+        [json.dumps(rows)],
+    )
+
+
+def load_misses(cursor: Cursor, limit: int) -> list[Miss]:
+    """The latest questions without a hit, newest first."""
+    rows = cursor.execute(
+        "SELECT at_ns, namespace, detail FROM event WHERE event = 'miss' "
+        f"ORDER BY at_ns DESC, rowid DESC LIMIT {int(limit)}"
+    ).fetchall()
+    return [Miss(at_ns, unpack_namespace(namespace), text) for at_ns, namespace, text in rows]
+
+
+# -- for `engine.check` ----------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Odd:
+    """All events of engrams, and those that cannot be right."""
+
+    events: int
+    engrams: frozenset[int]  # that have any
+    unreadable: int  # of a class or a namespace that is none
+    twice: int  # that stand there again
+
+
+def odd(cursor: Cursor, kinds: Sequence[str], day_ns: int) -> Odd:
+    """Look at every event; `kinds` are the classes."""
+    grouped = cursor.execute(
+        "SELECT event, namespace, count(*) FROM demand GROUP BY event, namespace"
+    ).fetchall()
+    engrams = cursor.execute("SELECT DISTINCT engram FROM demand").fetchall()
+    (twice,) = cursor.execute(
+        "SELECT coalesce(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM demand "
+        f"GROUP BY {_KEY}, at_ns // {int(day_ns)})"
+    ).fetchall()[0]
+    return Odd(
+        events=sum(times for _, _, times in grouped),
+        engrams=frozenset(no for (no,) in engrams),
+        unreadable=sum(
+            times
+            for kind, packed, times in grouped
+            if kind not in kinds or namespace_of(packed) is None
+        ),
+        twice=int(twice),
+    )
+
+
+def mend(cursor: Cursor, known: Sequence[int], kinds: Sequence[str], day_ns: int) -> None:
+    """Forget events of engrams that are not known, unreadable ones, and repeats."""
+    for kind, packed in load(cursor).groups:
+        if kind not in kinds or namespace_of(packed) is None:
+            cursor.execute("DELETE FROM demand WHERE event = ? AND namespace = ?", [kind, packed])
+    cursor.execute(
+        "DELETE FROM demand WHERE engram NOT IN (SELECT CAST(unnest(?::JSON[]) AS INTEGER))",
+        [json.dumps(known)],
+    )
+    cursor.execute(
+        "DELETE FROM demand WHERE rowid NOT IN (SELECT arg_min(rowid, (at_ns, rowid)) FROM demand "
+        f"GROUP BY {_KEY}, at_ns // {int(day_ns)})"
+    )
+
+
+def namespace_of(packed: str) -> Namespace | None:
+    """A namespace as stored; None when it is none."""
+    try:
+        found = unpack_namespace(packed)
+    except (ValueError, TypeError):
+        return None
+    return found if pack_namespace(found) == packed else None
