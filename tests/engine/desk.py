@@ -37,7 +37,7 @@ class Desk:
     def __init__(self, where: Path | str = ":memory:", **options: Any) -> None:
         self.where = where
         self.clock = options.pop("clock", None) or Clock()
-        self.options = {"embed": "off", "config": Config(), **options}
+        self.options = {"embed": "off", "config": Config(digests=False), **options}
         self.heard: list[Change] = []
         self.engine = self._open()
 

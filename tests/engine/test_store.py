@@ -190,7 +190,7 @@ def test_a_failed_open_leaves_nothing_claimed(tmp_path: Path) -> None:
         with pytest.raises(SchemaTooNew):
             Store.open(tmp_path)
     with duckdb.connect(str(tmp_path / FILE)) as plain:
-        plain.execute("UPDATE meta SET value = '1' WHERE key = 'schema'")
+        plain.execute("UPDATE meta SET value = ? WHERE key = 'schema'", [str(packaged()[-1][0])])
     Store.open(tmp_path).close()
 
 
