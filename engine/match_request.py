@@ -39,6 +39,8 @@ def match_keys(config: Config) -> Mapping[str, Key]:
         Key("limit", Whole(config.match_limit, 1, config.match_limit), "Engrams.", "Seamless"),
         Key("kinds", Free("all", "kinds and groups, by commas or repeated"),
             "Only engrams of these."),
+        Key("namespace.NAME", Free("-", "a value; in a control file the mount's"),
+            "Narrows the scope.", "Tacklr"),
         Key("format", Choice(FORMATS, "md"), "Markdown, or JSON."),
     )  # fmt: skip
     return {row.name: row for row in rows}
@@ -53,7 +55,8 @@ def parse_match(
     ceiling: Scope | None = None,
 ) -> MatchRequest:
     """Judge the pairs of a match; `form` and `ceiling` as in `parse_request`."""
-    given = Given(pairs, match_keys(config), of="match", namespaces=True)
+    keys = [key for key in match_keys(config) if "." not in key]
+    given = Given(pairs, keys, of="match", namespaces=True)
     prompt = given.question(config, form, "prompt")
     if not prompt:
         given.refuse("prompt", "the prompt is empty", "match with prompt=…")

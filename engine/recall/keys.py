@@ -6,7 +6,7 @@ not. `origin` names the design that a key comes from; "-" is our own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -237,13 +237,13 @@ def refusal(takes: Takes) -> str:
     return takes.refused if isinstance(takes, Free) else "EINVAL"
 
 
-def table(config: Config) -> str:
-    """The table of docs/recall.md."""
+def table(keys: Iterable[Key]) -> str:
+    """Keys as a table of docs/recall.md."""
     lines = [
         "| key | default | valid | otherwise | what it does | from |",
         "|---|---|---|---|---|---|",
     ]
-    for key in keys_of(config).values():
+    for key in keys:
         cells = (
             f"`{key.name}`", default(key.takes), valid(key.takes), refusal(key.takes), key.says,
             key.origin,
