@@ -38,6 +38,10 @@ class Languages:
         ranked = sorted(zip((-counts).tolist(), known, strict=True))
         return tuple(lang for count, lang in ranked if count) or (DEFAULT_LANG,)
 
+    def all(self) -> tuple[str, ...]:
+        """The languages of all engrams, the most frequent first."""
+        return self.among(np.ones(len(self._of), dtype=bool))
+
     def set(self, no: int, lang: str) -> None:
         """A live engram is written in a language; "" is the default."""
         if no >= len(self._of):

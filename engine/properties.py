@@ -85,8 +85,8 @@ class PropertyIndex:
                         _merge(found, numbers)
             return found
 
-    def times(self, name: str | None) -> tuple[Longs, Longs]:
-        """(engram numbers, instants) of the datetimes in a property, in any for None."""
+    def times(self, name: str | None, engrams: int) -> tuple[list[Longs], tuple[Longs, Longs]]:
+        """The datetimes of engrams in a property, in any for None: `TimeColumn.values`."""
         with self._lock:
             column = self._times.get(name)
             if column is None:
@@ -94,7 +94,7 @@ class PropertyIndex:
                 for no, properties in self._values.items():
                     column.set(no, properties)
                 self._times[name] = column
-            return column.values()
+            return column.values(engrams)
 
     def _select(self, test: Test) -> Found:
         if isinstance(test, Range):

@@ -8,6 +8,7 @@ came or changed after the table of entries was read are not seen by it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Protocol
 
 import numpy as np
@@ -28,6 +29,7 @@ from engine.notes import Notes
 from engine.ports import Reranker
 from engine.properties import PropertyIndex
 from engine.result_sets import ResultSets
+from engine.time_expressions import Interval
 from engine.vocabulary import Vocabulary
 from engine.walk import Neighbour
 
@@ -144,6 +146,15 @@ class Reader(Protocol):
 
     def languages(self, covered: Mask) -> Sequence[str]:
         """Languages of the text of these engrams, most frequent first."""
+        ...
+
+    def time_expressions(
+        self, question: str, now: datetime, covered: Mask, seconds: float | None
+    ) -> tuple[Interval, ...]:
+        """The times that a question names, in the languages of these engrams; `now` is aware.
+
+        TimeExpressionsNotReady when the words of a language are not read within `seconds`.
+        """
         ...
 
     def hydrate(self, entries: Sequence[Entry]) -> Mapping[int, Row]:

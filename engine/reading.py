@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from engine import tokens
 from engine.catalogue import Catalogue
@@ -30,6 +31,8 @@ from engine.reader import QueryEmbedder, Row
 from engine.result_sets import ResultSets
 from engine.state import State
 from engine.store import versions
+from engine.time_expressions import Interval
+from engine.time_warmth import expressions
 from engine.vocabulary import Vocabulary
 from engine.walk import Neighbour, neighbours
 
@@ -108,6 +111,12 @@ class Reading:
     def languages(self, covered: Mask) -> Sequence[str]:
         """Languages of these engrams, most frequent first; the store's own if there is none."""
         return self._state.languages.among(covered)
+
+    def time_expressions(
+        self, question: str, now: datetime, covered: Mask, seconds: float | None
+    ) -> tuple[Interval, ...]:
+        """The times that a question names, in the languages of these engrams."""
+        return expressions(question, now, self.languages(covered), seconds)
 
     def hydrate(self, entries: Sequence[Entry]) -> Mapping[int, Row]:
         """Rows by engram number, bytes and parts included; damaged ones are missing.

@@ -9,7 +9,7 @@ the nearest counts. No value depends on other engrams. The formula is the design
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -17,44 +17,58 @@ from engine.catalogue import Catalogue
 from engine.columns import Columns
 from engine.fusion import Floats, Longs
 from engine.properties import PropertyIndex
+from engine.time_columns import LAST_NS, NO_TIME
 from engine.time_expressions import Interval
-
-_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 def closeness(
-    intervals: Iterable[Interval],
+    intervals: Sequence[Interval],
     columns: Columns,
     properties: PropertyIndex,
     catalogue: Catalogue,
 ) -> Floats:
     """t of every engram, float64[engrams] in 0..1."""
-    best = np.zeros(len(columns), dtype=np.float64)
-    dated = [_dated(columns, properties, name, kinds) for name, kinds in _fields(catalogue).items()]
+    engrams = len(columns)
+    best = np.zeros(engrams, dtype=np.float64)
+    layers, beside = [columns.updated_ns], []
+    for name, kinds in _fields(catalogue).items():
+        times, more = properties.times(name, engrams)
+        declared = columns.of_kinds(kinds) if kinds is not None else np.ones(engrams, dtype=bool)
+        layers += [np.where(declared, at, NO_TIME) for at in times]
+        beside.append((more[0][declared[more[0]]], more[1][declared[more[0]]]))
     for interval in intervals:
-        np.maximum(best, near(columns.updated_ns, interval), out=best)
-        for numbers, at in dated:
-            np.maximum.at(best, numbers, near(at, interval))
+        for at in layers:
+            reached, t = _reached(at, interval)
+            best[reached] = np.maximum(best[reached], t)
+        for numbers, at in beside:
+            reached, t = _reached(at, interval)
+            np.maximum.at(best, numbers[reached], t)
     return best
 
 
 def near(at: Longs, interval: Interval) -> Floats:
     """t of instants, nanoseconds from the epoch."""
-    start, end, fade = interval.start_ns, interval.end_ns, interval.fade
     found = np.zeros(len(at), dtype=np.float64)
-    low, high = max(start - fade, _LEAST), min(end + fade, _MOST)
+    reached, t = _reached(at, interval)
+    found[reached] = t
+    return found
+
+
+def _reached(at: Longs, interval: Interval) -> tuple[Longs, Floats]:
+    """Where t is above 0, and t there."""
+    start, end, fade = interval.start_ns, interval.end_ns, interval.fade
+    low, high = max(start - fade, NO_TIME), min(end + fade, LAST_NS)
     reached = np.flatnonzero((at > low) & (at < high))
     those = at[reached]
     before = np.where(those < start, start - those, 0)
     behind = np.where(those >= end, those - end, 0)
-    found[reached] = 1.0 - (before + behind) / fade
-    return found
+    return reached, 1.0 - (before + behind) / fade
 
 
 def hold(properties: PropertyIndex, catalogue: Catalogue) -> None:
     """Have the columns that `closeness` reads made, so that no question waits for it."""
     for name in _fields(catalogue):
-        properties.times(name)
+        properties.times(name, 0)
 
 
 def _fields(catalogue: Catalogue) -> Mapping[str | None, frozenset[str] | None]:
@@ -67,13 +81,3 @@ def _fields(catalogue: Catalogue) -> Mapping[str | None, frozenset[str] | None]:
             if field.type == "datetime":
                 fields[field.name] = fields.get(field.name, frozenset()) | {kind.name}
     return fields
-
-
-def _dated(
-    columns: Columns, properties: PropertyIndex, name: str | None, kinds: frozenset[str] | None
-) -> tuple[Longs, Longs]:
-    numbers, at = properties.times(name)
-    known = numbers < len(columns)  # others came after the columns were read
-    if kinds is not None:
-        known[known] = columns.of_kinds(kinds)[numbers[known]]
-    return numbers[known], at[known]

@@ -29,6 +29,8 @@ from engine.state import State
 from engine.store import events, history, places
 from engine.store.fulltext import Fulltext
 from engine.succession import settle_due
+from engine.temporal_channel import hold
+from engine.time_warmth import Warmth
 from engine.worker import Background
 
 _T = TypeVar("_T")
@@ -55,6 +57,9 @@ class Upkeep:
         embedding = embedding_of(state) if state.embed != "off" else None
         self.background = Background(state.config, embedding)
         self.hnsw = HnswBuild(state.index, state.config)
+        self.times = Warmth(
+            lambda: state.languages.all(), lambda: hold(state.properties, state.catalogue)
+        )
         self.columns = ColumnCache(state.entries)
         self.digests = Digests(
             state, self.columns, summariser or Extractive(), guard,
@@ -106,6 +111,7 @@ class Upkeep:
         )
         register("analyse", lambda: self.reindex(embed=False), due=self._analyse_due)
         register("hnsw", self.hnsw.begin, due=self.hnsw.due)
+        register("times", self.times.warm, due=self.times.due)
         register("prune", self.prune, every_seconds=_HOUR)
         register(
             "demand",
@@ -119,12 +125,14 @@ class Upkeep:
         """Start the threads."""
         self.background.start()
         self.digests.start()
+        self.times.start()
 
     def close(self) -> None:
         """End the threads, write down what only memory has, close the store."""
         self.digests.stop()
         self.background.stop()
         self.hnsw.stop()
+        self.times.stop()
         self.state.keep_moved_directories()
         self.state.demand.close()
         self.state.store.close()
@@ -153,6 +161,7 @@ class Upkeep:
         own = (
             embedder.trouble if embedder is not None else "",
             self.hnsw.problem,
+            self.times.problem,
             OUTDATED if self._outdated else "",
         )
         told = (*self.background.problems(), *self.digests.problems(), *own)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from engine.recall.request import parse_request
 from engine.result_sets import ResultSets
 from engine.store.edges import EdgeRow
 from engine.store.versions import StoredPart
+from engine.time_expressions import Interval, find
 from engine.tokens import counter
 from engine.vocabulary import Vocabulary
 from engine.walk import Neighbour
@@ -187,6 +189,11 @@ class Library:
     # -- engine.reader.Reader ----------------------------------------------
     def languages(self, covered: NDArray[np.bool_]) -> Sequence[str]:
         return ("en",)
+
+    def time_expressions(
+        self, question: str, now: datetime, covered: NDArray[np.bool_], seconds: float | None
+    ) -> tuple[Interval, ...]:
+        return find(question, now, self.languages(covered))
 
     def hydrate(self, entries: Sequence[Entry]) -> Mapping[int, Held]:
         return {entry.no: self.rows[entry.seq] for entry in entries if entry.seq in self.rows}
