@@ -87,8 +87,14 @@ class Summariser(Protocol):
 
 
 class Guard(Protocol):
-    """Vets what a summariser is about to be given. It fails closed."""
+    """Vets what a summariser is about to be given. It fails closed.
 
-    def __call__(self, texts: Sequence[Text]) -> None:
-        """Raises GuardRefused with the reason; whatever else it raises refuses as well."""
+    One that has a method `stop`, like a summariser's, is told so when the engine closes.
+    """
+
+    def __call__(self, texts: Sequence[Text]) -> bool | None:
+        """Raises GuardRefused with the reason; whatever else it raises refuses as well.
+
+        Returns None or True to let them through, and only then.
+        """
         ...

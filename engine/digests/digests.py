@@ -166,14 +166,14 @@ class Digests:
         if name is not None:
             self.one(scope, name)
         request = self._worker.ask(scope.attributes, name, anew=anew)
-        while not request.finished.wait(_WAIT_SECONDS):
-            if self._worker.stopping:
-                raise EngineError("the engine was closed while digests were made")
+        while not request.finished.wait(_WAIT_SECONDS) and not self._worker.stopping:
             hanging = self._hanging()
             if hanging:
                 raise SummariserFailed(hanging, "see `summarizer.command`")
             if progress is not None:
                 progress(request.done, request.total)
+        if self._worker.stopping:
+            raise EngineError("the engine was closed while digests were made")
         if progress is not None:
             progress(request.done, request.total)
         return self.all(scope)
@@ -183,14 +183,14 @@ class Digests:
         self._shelf.mark_stale()
         self.changed()
 
-    def check(self) -> tuple[Problem, ...]:
-        """What the stored digests say that is not so."""
+    def check(self, repair: bool = False) -> tuple[Problem, ...]:
+        """What the stored digests say that is not so; with `repair` those go, and are made again."""
         with self._state.store.lock:
             maker = made_by(self._summariser, self._state.config)
-            said = disagreements(self._state, self._columns.now(), self._shelf, maker)
-            return tuple(Problem(each, key=WHAT, hint=_REPAIR) for each in said)
-
-    def repair(self) -> None:
-        """Drop all: they are made again."""
-        self._shelf.clear()
-        self.changed()
+            found = list(disagreements(self._state, self._columns.now(), self._shelf, maker))
+            if repair and found:
+                for (namespace, name), _ in found:
+                    self._shelf.drop(namespace, [name])
+                self._shelf.forget()
+                self.changed()
+        return tuple(Problem(sentence, key=WHAT, hint=_REPAIR) for _, sentence in found)

@@ -143,15 +143,9 @@ class Maker:
     def _summarised(self, texts: Sequence[Text], tokens: int) -> str:
         self.pause()
         self.stopped()
-        if self.guard is not None:
-            try:
-                self.guard(texts)
-            except GuardRefused:
-                raise
-            except Exception as error:
-                raise GuardRefused(f"the guard failed: {error!r}") from error
         self.call.since = time.monotonic()
         try:
+            self._vet(texts)
             text = self.summariser.summarise(texts, tokens)
         except EngineError:
             self.stopped()  # its end is no failure then
@@ -164,3 +158,15 @@ class Maker:
         if not isinstance(text, str) or not text.strip():
             raise SummariserFailed("the summariser gave no text")
         return text.encode("utf-8", "replace").decode()
+
+    def _vet(self, texts: Sequence[Text]) -> None:
+        if self.guard is None:
+            return
+        try:
+            answer = self.guard(texts)
+        except GuardRefused:
+            raise
+        except Exception as error:
+            raise GuardRefused(f"the guard failed: {error!r}") from error
+        if answer is not None and answer is not True:
+            raise GuardRefused("the guard said no")

@@ -62,7 +62,8 @@ class Worker:
         self._state = state
         self._columns = columns
         self._shelf = shelf
-        self._summariser = summariser
+        found = (getattr(each, "stop", None) for each in (summariser, guard))
+        self._stops = [stop for stop in found if stop is not None]
         self._vectors_awaited = vectors_awaited
         self.call = Call()
         self.troubles = Troubles(state.config)
@@ -113,7 +114,7 @@ class Worker:
         thread = self._thread
         if thread is None:
             return
-        self._stop_summariser()
+        self._stop_programs()
         thread.join(_CLOSE_SECONDS)
         if thread.is_alive():
             log.warning("the summariser does not stop; the engine closes without it")
@@ -130,11 +131,12 @@ class Worker:
         return silent if silent > self._state.config.summariser_seconds else 0.0
 
     # -- the thread ----------------------------------------------------------------------
-    def _stop_summariser(self) -> None:
-        try:
-            self._summariser.stop()
-        except Exception:
-            log.exception("the summariser could not be stopped")
+    def _stop_programs(self) -> None:
+        for stop in self._stops:
+            try:
+                stop()
+            except Exception:
+                log.exception("the summariser or its guard could not be stopped")
 
     def _run_thread(self) -> None:
         if self._thread is not None:

@@ -7,12 +7,18 @@ import shlex
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from engine.config import Config
 from engine.digests.command import Command, CommandGuard, as_markdown
-from engine.errors import GuardRefused, SummariserFailed
+from engine.engine import Engine
+from engine.errors import EngineError, GuardRefused, SummariserFailed
+from engine.model import Draft
+from engine.namespace import Scope
 from engine.ports import Text
 
 TEXTS = (
@@ -215,3 +221,69 @@ def test_a_guard_that_does_not_say_yes_refuses(words: tuple[str, ...], reason: s
 def test_python_is_a_program_as_any_other() -> None:
     upper = "import sys; sys.stdout.write(sys.stdin.read(8).upper())"
     assert command(sys.executable, "-c", upper).summarise(TEXTS, 9) == "# NOTE/A"
+
+
+# -- in an engine --------------------------------------------------------------------------
+
+SCOPE = Scope((), exact=True)
+
+
+@contextmanager
+def opened(**plugged: object) -> Iterator[Engine]:
+    engine = Engine.open(":memory:", embed="off", config=Config(digests=False), **plugged)  # type: ignore[arg-type]
+    try:
+        engine.put(SCOPE, Draft("note", "a", b"Acme makes pumps.\n"))
+        yield engine
+    finally:
+        engine.close()
+
+
+def test_digests_are_what_the_command_says() -> None:
+    with opened(summariser=shell("grep -c '^# '")) as engine:
+        assert [each.text for each in engine.rebuild_digests(SCOPE)] == ["1", "1"]
+
+
+@pytest.mark.parametrize(
+    ("plugged", "reason"),
+    [
+        ({"summariser": shell("exit 7")}, "ended with exit code 7"),
+        ({"summariser": shell("sleep 1000", seconds=0.2)}, "did not end within"),
+        ({"guard": guard("false")}, "the guard false ended with exit code 1"),
+        ({"guard": guard("sleep", "1000", seconds=0.2)}, "the guard sleep did not end"),
+        ({"guard": lambda texts: False}, "the guard said no"),
+        ({"guard": lambda texts: 1 / 0}, "the guard failed: ZeroDivisionError"),
+    ],
+)
+def test_what_cannot_be_made_is_not_shown_and_says_why(
+    plugged: dict[str, object], reason: str
+) -> None:
+    with opened(**plugged) as engine:
+        kind, tenant = engine.rebuild_digests(SCOPE)
+        assert kind.stale and tenant.stale and kind.text == tenant.text == ""
+        assert reason in kind.problem and "kind-note" in tenant.problem
+        shown, degraded = engine.reading.digests(SCOPE)
+        assert shown == () and reason in " ".join(each.reason for each in degraded)
+
+
+def test_a_guard_may_say_yes_in_words() -> None:
+    with opened(guard=lambda texts: True) as engine:
+        assert not any(digest.stale for digest in engine.rebuild_digests(SCOPE))
+
+
+@pytest.mark.parametrize("role", ["summariser", "guard"])
+def test_closing_ends_what_runs_with_its_children(tmp_path: Path, role: str) -> None:
+    child = tmp_path / "child"
+    script = f"sh -c 'echo $$ > {child}; exec sleep 1000' & wait"
+    one = shell(script) if role == "summariser" else guard("sh", "-c", script)
+
+    def rebuild(engine: Engine) -> None:
+        with pytest.raises(EngineError, match="closed"):
+            engine.rebuild_digests(SCOPE)
+
+    with opened(**{role: one}) as engine:
+        asker = threading.Thread(target=rebuild, args=(engine,))
+        asker.start()
+        pid = awaits_pid(child)
+    asker.join(10)
+    assert not asker.is_alive()
+    assert awaits_end(pid)
