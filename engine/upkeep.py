@@ -260,7 +260,7 @@ class Upkeep:
         """What does not agree; with `repair`, what still does not when all is made anew."""
         problems = (*check(self.state), *self.digests.check())
         if repair and problems:
-            self.digests.repair()
+            self.digests.check(repair=True)
             self.state.demand.mend()
             self.reindex(embed=False)
             problems = (*check(self.state), *self.digests.check())
@@ -278,6 +278,7 @@ class Upkeep:
             self.background.embed_now()
         self._build()
         self.background.committed()
+        self.digests.mark_stale()
         return counts
 
     def mend(self) -> None:

@@ -12,24 +12,28 @@ from engine.digests.scopes import TENANT, Ground
 from engine.digests.shelf import Shelf
 from engine.digests.tree import tree_of
 from engine.state import State
-from engine.store.digests import DigestRow
+from engine.store.digests import At, DigestRow
 
 
-def disagreements(state: State, columns: Columns, shelf: Shelf, maker: str) -> Iterator[str]:
-    """A sentence for each; the caller holds the writer lock. A stale one has nothing to prove."""
+def disagreements(
+    state: State, columns: Columns, shelf: Shelf, maker: str
+) -> Iterator[tuple[At, str]]:
+    """Where, and a sentence; the caller holds the writer lock. A stale one has nothing to prove."""
     rows, broken = shelf.stored()
-    yield from broken
+    for at in broken:
+        yield at, f"the text or the engrams of the digest {at[1]} are damaged"
     for row in rows:
+        at = row.namespace, row.name
         held = shelf.of(row.namespace).get(row.name)
         if held is None or held != row or not np.array_equal(held.members, row.members):
-            yield f"the digest {row.name} in memory is not the stored one"
+            yield at, f"the digest {row.name} in memory is not the stored one"
         ground = Ground(columns, row.namespace)
         if not ground.fresh(row):
             continue
         if ground.among(row.members).engrams != len(row.members):
-            yield f"the digest {row.name} covers engrams that are not there"
+            yield at, f"the digest {row.name} covers engrams that are not there"
         elif row.maker == maker and row.name != TENANT and _hash(state, columns, row) != row.hash:
-            yield f"the digest {row.name} was not made of what its engrams say"
+            yield at, f"the digest {row.name} was not made of what its engrams say"
 
 
 def _hash(state: State, columns: Columns, row: DigestRow) -> str:

@@ -184,7 +184,7 @@ class Digests:
         self.changed()
 
     def check(self, repair: bool = False) -> tuple[Problem, ...]:
-        """What the stored digests say that is not so; with `repair` those go, and are made again."""
+        """What stored digests say that is not so; with `repair` those go, and are made again."""
         with self._state.store.lock:
             maker = made_by(self._summariser, self._state.config)
             found = list(disagreements(self._state, self._columns.now(), self._shelf, maker))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from engine.model import Namespace
 from engine.state import State
 from engine.store import digests as stored
-from engine.store.digests import DigestRow
+from engine.store.digests import At, DigestRow
 
 _Rows = Mapping[str, DigestRow]  # by name
 
@@ -62,20 +62,13 @@ class Shelf:
                 stored.mark_stale(cursor)
             self.forget()
 
-    def clear(self) -> None:
-        """There are none; their texts are gone too."""
-        with self._state.store.lock:
-            with self._state.store.transaction() as cursor:
-                stored.drop_all(cursor)
-            self.forget()
-
     def forget(self) -> None:
         """Read them from the store when they are asked for again."""
         with self._lock:
             self._rows = None
 
-    def stored(self) -> tuple[list[DigestRow], list[str]]:
-        """As they stand in the store now; and a sentence about each that is damaged."""
+    def stored(self) -> tuple[list[DigestRow], list[At]]:
+        """As they stand in the store now; and where one is damaged."""
         with self._state.store.cursor() as cursor:
             return stored.load(cursor)
 

@@ -14,6 +14,7 @@ from engine.store.extensions import Cursor
 from engine.store.places import pack_namespace, unpack_namespace
 
 Numbers = NDArray[np.int64]
+At = tuple[Namespace, str]  # where a digest is: its namespace and name
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,8 @@ class DigestRow:
 
 
 # -- digests ---------------------------------------------------------------------
-def load(cursor: Cursor) -> tuple[list[DigestRow], list[str]]:
-    """(the digests that can be trusted, a sentence about each that cannot)."""
+def load(cursor: Cursor) -> tuple[list[DigestRow], list[At]]:
+    """(the digests that can be trusted, where one is that cannot)."""
     rows = cursor.execute(
         "SELECT d.namespace, d.name, d.title, d.hash, d.maker, d.members, d.engrams, d.seq, "
         "d.edges, d.built_ns, t.text, t.sha256 FROM digest d LEFT JOIN digest_text t "
@@ -43,31 +44,14 @@ def load(cursor: Cursor) -> tuple[list[DigestRow], list[str]]:
         "ORDER BY d.namespace, d.name"
     ).fetchall()
     sound: list[DigestRow] = []
-    broken: list[str] = []
-    for (
-        namespace,
-        name,
-        title,
-        hash,
-        maker,
-        members,
-        engrams,
-        seq,
-        edges,
-        built,
-        text,
-        seal,
-    ) in rows:
+    broken: list[At] = []
+    for packed, name, title, hash, maker, members, *others, text, seal in rows:
+        namespace = unpack_namespace(packed)
         if text is None or sealed(text) != seal or len(members) % 8:
-            broken.append(f"the text or the engrams of the digest {name} are damaged")
+            broken.append((namespace, name))
             continue
         numbers = np.frombuffer(members, "<i8").astype(np.int64)
-        sound.append(
-            DigestRow(
-                unpack_namespace(namespace), name, title, hash, maker, numbers, engrams, seq,
-                edges, built, text,
-            )
-        )  # fmt: skip
+        sound.append(DigestRow(namespace, name, title, hash, maker, numbers, *others, text=text))
     return sound, broken
 
 
@@ -99,12 +83,6 @@ def drop(cursor: Cursor, namespace: Namespace, names: Iterable[str], now_ns: int
 def mark_stale(cursor: Cursor) -> None:
     """No digest is fresh: no engram's commit is numbered below 0."""
     cursor.execute("UPDATE digest SET seq = -1")
-
-
-def drop_all(cursor: Cursor) -> None:
-    """There is no digest and no text of one."""
-    cursor.execute("DELETE FROM digest")
-    cursor.execute("DELETE FROM digest_text")
 
 
 # -- texts -----------------------------------------------------------------------
