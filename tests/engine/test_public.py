@@ -24,7 +24,7 @@ from engine import (
 from engine.expand import Reached
 from tests.engine.desk import HERE, Desk
 
-HEAVY = ("numpy", "duckdb", "onnxruntime", "yaml", "igraph", "quicktok")
+HEAVY = ("numpy", "duckdb", "onnxruntime", "yaml", "igraph", "quicktok", "dateparser")
 
 
 def test_everything_that_is_named_is_there() -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import engramfs
 from engine.slug import nfc
-from engramfs import cli_ask, cli_graph, cli_picture  # noqa: F401  (they add their commands)
+from engramfs import cli_ask, cli_digest, cli_graph, cli_picture  # noqa: F401  (they add theirs)
 from engramfs.cli_ask import pairs_of
 from engramfs.cli_import import plan
 from engramfs.cli_mount import server_arguments
@@ -253,7 +253,7 @@ def test_a_package_that_is_not_installed_is_named() -> None:
 def test_the_command_line_imports_nothing_heavy() -> None:
     script = (
         "import engramfs.cli, engramfs.cli_ask, engramfs.cli_import, engramfs.cli_mount, "
-        "engramfs.cli_picture, sys, json;"
+        "engramfs.cli_picture, engramfs.cli_digest, sys, json;"
     )
     done = subprocess.run(
         [sys.executable, "-c", f"{script}print(json.dumps(list(sys.modules)))"],
@@ -262,6 +262,7 @@ def test_the_command_line_imports_nothing_heavy() -> None:
         check=True,
     )
     heavy = {"duckdb", "numpy", "onnxruntime", "igraph", "yaml", "rich", "mfusepy", "watchdog"}
+    heavy |= {"dateparser"}
     assert heavy.isdisjoint(json.loads(done.stdout))
 
 
@@ -271,7 +272,9 @@ def test_every_command_gets_all_the_words_that_it_takes() -> None:
             yield from commands(command) if isinstance(command, click.Group) else (command,)
 
     found = list(commands(group))
-    assert {"path", "mount", "import", "show", "recall"} <= {command.name for command in found}
+    assert {"path", "mount", "import", "show", "recall", "map", "rebuild"} <= {
+        command.name for command in found
+    }
     for command in found:
         assert command.callback is not None
         words = {str(param.name): None for param in command.params if param.expose_value}
