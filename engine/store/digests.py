@@ -45,13 +45,13 @@ def load(cursor: Cursor) -> tuple[list[DigestRow], list[At]]:
     ).fetchall()
     sound: list[DigestRow] = []
     broken: list[At] = []
-    for packed, name, title, hash, maker, members, *others, text, seal in rows:
-        namespace = unpack_namespace(packed)
+    for *told, text, seal in rows:
+        namespace, members = unpack_namespace(told[0]), told[5]
         if text is None or sealed(text) != seal or len(members) % 8:
-            broken.append((namespace, name))
+            broken.append((namespace, told[1]))
             continue
         numbers = np.frombuffer(members, "<i8").astype(np.int64)
-        sound.append(DigestRow(namespace, name, title, hash, maker, numbers, *others, text=text))
+        sound.append(DigestRow(namespace, *told[1:5], numbers, *told[6:], text))
     return sound, broken
 
 
