@@ -51,7 +51,7 @@ def load(cursor: Cursor) -> tuple[list[DigestRow], list[At]]:
             broken.append((namespace, told[1]))
             continue
         numbers = np.frombuffer(members, "<i8").astype(np.int64)
-        sound.append(DigestRow(namespace, *told[1:5], numbers, *told[6:], text))
+        sound.append(DigestRow(*(namespace, *told[1:5], numbers, *told[6:], text)))
     return sound, broken
 
 
