@@ -12,8 +12,12 @@ from engine.upkeep import Upkeep
 
 if TYPE_CHECKING:
     from engine.analysis import Scored
+    from engine.briefing.pack import Briefing
+    from engine.briefing.request import BriefingRequest
     from engine.expand import Reached
     from engine.filters import Filters
+    from engine.match import Matches
+    from engine.match_request import MatchRequest
     from engine.model import Digest, Page
     from engine.recall.pack import Pack
     from engine.recall.request import RecallRequest
@@ -24,6 +28,11 @@ class Asking:
 
     _upkeep: Upkeep
     reading: Reading
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """The host's own token counters."""
+        return tuple(self.reading.counters)
 
     def search(
         self,
@@ -160,11 +169,41 @@ class Asking:
         path_of: Callable[[Entry], str | None],
         shown: bool = True,
         seconds: float | None = None,
+        session: str = "",
     ) -> Pack:
-        """The context pack for a request."""
+        """The context pack for a request. `session` is who asks, for demand."""
         from engine.recall.recall import recall
 
         with self._upkeep.reading():
             return recall(
-                self.reading, scope, request, path_of=path_of, shown=shown, seconds=seconds
-            )
+                self.reading, scope, request, path_of=path_of, shown=shown, seconds=seconds,
+                session=session,
+            )  # fmt: skip
+
+    def briefing(
+        self,
+        scope: Scope,
+        request: BriefingRequest,
+        *,
+        path_of: Callable[[Entry], str | None],
+        session: str = "",
+    ) -> Briefing:
+        """What to know before starting. `session` is who asks."""
+        from engine.briefing.briefing import briefing
+
+        with self._upkeep.reading():
+            return briefing(self.reading, scope, request, path_of=path_of, session=session)
+
+    def match(
+        self,
+        scope: Scope,
+        request: MatchRequest,
+        *,
+        path_of: Callable[[Entry], str | None],
+        session: str = "",
+    ) -> Matches:
+        """The engrams that a prompt touches on. `session` is who asks."""
+        from engine.match import match
+
+        with self._upkeep.reading():
+            return match(self.reading, scope, request, path_of=path_of, session=session)

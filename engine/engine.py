@@ -85,6 +85,7 @@ class Engine(Asking, Walking):
         text_hook: TextHook | None = None,
         summariser: Summariser | None = None,
         guard: Guard | None = None,
+        counters: Mapping[str, Callable[[str], int]] | None = None,
     ) -> Self:
         """Open or make a store: a directory, or ":memory:".
 
@@ -92,7 +93,8 @@ class Engine(Asking, Walking):
         `embedder` None means the bundled model. `clock` gives nanoseconds since the epoch.
         `re_embed` drops the vectors of another model, which are refused otherwise. `reranker`,
         `text_hook`, `summariser` (None: the one that is built in) and `guard` are the host's own
-        (`engine.ports`).
+        (`engine.ports`). `counters` are its own ways to count tokens, by the name that a recall
+        asks for.
         Raises StoreHeld, StoreCorrupt, SchemaTooNew, StoreFull, Invalid, Unsupported.
         """
         state, fulltext = open_state(
@@ -107,7 +109,9 @@ class Engine(Asking, Walking):
             state.store.close()
             raise
         upkeep.start()
-        return cls(upkeep)
+        engine = cls(upkeep)
+        engine.reading.counters = dict(counters or {})
+        return engine
 
     def close(self) -> None:
         """End the background work, checkpoint and let go of the store."""

@@ -169,6 +169,8 @@ def _item(hit: Hit, path_of: PathOf, count: Callable[[str], int]) -> dict[str, o
     role = hit.properties.get("source_role")
     return item_values(
         Item(
+            id=hit.entry.id,
+            kind=hit.entry.kind,
             entry=hit.entry,
             path=path_of(hit.entry),
             title=hit.entry.title,

@@ -10,10 +10,13 @@ from typing import Protocol
 
 from engine.config import Config
 from engine.model import Degraded
+from engine.recall.chunks import Chunk
 from engine.recall.given import CHANNELS
 from engine.recall.items import Item
 from engine.recall.keys import FLOORS, depth_of, usual_roles
 from engine.recall.request import RecallRequest
+from engine.recall.sources import Source
+from engine.recall.tail import NO_TAIL, Tail
 from engine.visible import visible
 
 ECHO_BYTES = 256  # of the question and of a filter's values in the controls
@@ -43,6 +46,7 @@ class Head:
     changed: str  # what differs from its default, as a request
     degraded: tuple[Degraded, ...] = ()
     warnings: tuple[str, ...] = ()
+    untagged: int | None = None  # items without a tag, where tags are asked for and let them in
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,21 @@ class Form(Protocol):
     def ladder(self, head: Head) -> Sequence[Extras]:
         """From the fullest head to the least one; the last is what items are judged with."""
 
-    def render(self, head: Head, extras: Extras, sections: Sequence[str]) -> str:
+    def source(self, source: Source) -> str:
+        """One source, as it stands among the sources."""
+
+    def chunk(self, chunk: Chunk) -> str:
+        """One raw passage, as it stands among the chunks."""
+
+    def sources(self, sections: Sequence[str]) -> str:
+        """All sources, as they stand in the answer."""
+
+    def chunks(self, sections: Sequence[str]) -> str:
+        """All chunks, as they stand in the answer."""
+
+    def render(
+        self, head: Head, extras: Extras, sections: Sequence[str], tail: Tail = NO_TAIL
+    ) -> str:
         """The whole answer."""
 
 

@@ -1,4 +1,4 @@
-"""One ranked engram -> one item of the answer, by the request's `detail`.
+"""One ranked engram, fact or digest -> one item of the answer, by the request's `detail`.
 
 What an item holds depends on the engram, the question and the detail only, never on the budget: so
 the items at a budget are a prefix of those at a larger one, with the same texts.
@@ -11,20 +11,29 @@ from dataclasses import dataclass, field, replace
 
 from engine.config import Config
 from engine.evidence import Parts
-from engine.model import NOWHERE, Entry, Passage, PropertyValue, Relation
+from engine.model import NOWHERE, Digest, Entry, Passage, PropertyValue, Relation
 from engine.passages import Shift, body_of, passages_of
 from engine.ranking import Ranked
 from engine.reader import Row
+from engine.recall.facts import Fact
 
 SUMMARY_CHARACTERS = 2_000  # of a summary shown; one that is longer is a body in the wrong place
 CHARACTERS_A_TOKEN = 64
+REPEATED_CHARACTERS = 40  # of a text from which it is not given twice
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An engram as the answer shows it. `best` are its passages, best first."""
+    """An engram as the answer shows it, or a fact or a digest (`surface`).
 
-    entry: Entry
+    A fact is headed by the engram that its edge leads from, and `target` is the other's path or id;
+    a digest has no entry. `same_as` names the item before that has given the same text already.
+    `source_ids` are what it is derived from, `source_names` their paths or ids.
+    """
+
+    id: str
+    kind: str
+    entry: Entry | None
     path: str | None
     title: str
     summary: str
@@ -38,17 +47,27 @@ class Item:
     tokens: int = 0
     relation: Relation | None = None  # None: a search found it
     via: str = ""  # what the engram before it is called, if there is a relation
+    named: bool = False  # by the question
+    surface: str = "engram"  # or "fact", "digest"
+    fact: Fact | None = None
+    target: str = ""
+    same_as: str = ""
+    source_ids: tuple[str, ...] = ()
+    source_names: tuple[str, ...] = ()
+    tagged: bool = False
+    covers: int = 0  # engrams, of a digest
     spare: tuple[Passage, ...] = field(default=(), repr=False)  # what it can be reduced to
 
     @property
     def name(self) -> str:
         """What it is called in the answer: its path, or its id outside the tree."""
-        return self.path if self.path is not None else self.entry.id
+        return self.path if self.path is not None else self.id
 
     @property
     def characters(self) -> int:
-        """Code points of its text: path, title, summary, body, passages."""
-        texts = [self.path or "", self.title, self.summary, self.body or ""]
+        """Code points of its text: paths, title, summary, body, passages, note."""
+        note = self.fact.note if self.fact is not None else ""
+        texts = [self.path or "", self.title, self.summary, self.body or "", self.target, note]
         return sum(map(len, texts)) + sum(len(passage.text) for passage in self.passages)
 
 
@@ -62,9 +81,14 @@ def make_item(
     config: Config,
     count: Callable[[str], int],
 ) -> Item:
-    """The item of one engram. `parts` are its evidence, `moved` is the shift of its shown file."""
+    """The item of one engram. `parts` are its evidence, `moved` is the shift of its shown file.
+
+    `detail` is a request's, or "whole": auto where passages are not wanted.
+    """
     role = row.properties.get("source_role")
     item = Item(
+        id=ranked.entry.id,
+        kind=ranked.entry.kind,
         entry=ranked.entry,
         path=path,
         title=row.title,
@@ -74,6 +98,8 @@ def make_item(
         score=ranked.score,
         channels=ranked.channels,
         properties=dict(row.properties),
+        named=ranked.named,
+        tagged=bool(row.properties.get("tags")),
     )
     best = _best_passages(parts, row, moved, config)
     if detail == "summary":
@@ -83,14 +109,76 @@ def make_item(
     whole = replace(item, passages=beside, spare=best)
     if detail == "full":
         return replace(whole, body=body_of(row))
-    if detail == "auto":
+    if detail in ("auto", "whole"):
         body = body_of(row)
         # No text has so many characters a token: a book is not counted to learn that it is long.
         short = len(body) <= config.whole_engram_tokens * CHARACTERS_A_TOKEN
         if short and count(body) <= config.whole_engram_tokens:
             return replace(whole, body=body)
+        if detail == "whole":
+            return item
     kept = _within(best, config.passages_tokens, count)
     return replace(item, passages=in_order(kept), spare=kept)
+
+
+def fact_item(fact: Fact, path: str | None, target: str) -> Item:
+    """The item of an edge, from the engram at `path` to the one called `target`."""
+    return Item(
+        id=fact.source.id,
+        kind=fact.source.kind,
+        entry=fact.source,
+        path=path,
+        title="",
+        summary="",
+        status="live",
+        source_role=fact.role or "user",
+        score=fact.score,
+        channels={},
+        properties={},
+        passages=(fact.quote,) if fact.quote is not None else (),
+        surface="fact",
+        fact=fact,
+        target=target,
+    )
+
+
+def digest_item(digest: Digest, path: str) -> Item:
+    """The item of a digest."""
+    return Item(
+        id=digest.name,
+        kind="digest",
+        entry=None,
+        path=path,
+        title=digest.title,
+        summary="",
+        status="live",
+        source_role="system",
+        score=0.0,
+        channels={},
+        properties={},
+        body=digest.text,
+        surface="digest",
+        covers=len(digest.members),
+    )
+
+
+def without_repeats(item: Item, given: dict[str, str]) -> Item:
+    """The item without text that an item before has given; `given` is text -> that item's name.
+
+    What it gives itself is added. Text that is short enough to be a phrase of its own stays.
+    """
+    passages = tuple(one for one in item.passages if one.text.strip() not in given)
+    repeated = [given[one.text.strip()] for one in item.passages if one.text.strip() in given]
+    body = item.body
+    if body is not None and body.strip() in given:
+        repeated.insert(0, given[body.strip()])
+        body = None
+    for text in (body or "", *(one.text for one in passages)):
+        if len(text.strip()) >= REPEATED_CHARACTERS:
+            given.setdefault(text.strip(), item.name)
+    if not repeated:
+        return item
+    return replace(item, body=body, passages=passages, same_as=repeated[0])
 
 
 def _cut(summary: str) -> str:

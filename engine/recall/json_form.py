@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from engine.filters import CORE_KEYS
 from engine.model import NOWHERE, Passage, Relation
 from engine.recall.answer import ECHO_BYTES, REASON_CHARACTERS, Extras, Head, echo
+from engine.recall.chunks import Chunk
 from engine.recall.items import Item
+from engine.recall.sources import Source
+from engine.recall.tail import NO_TAIL, Tail
 from engine.visible import json_text
 
 PATHS = (20, 10, 5, 3, 2, 1, 0)
@@ -32,7 +35,23 @@ class JsonForm:
             *(Extras(0, n, True, True) for n in ECHOES),
         ]
 
-    def render(self, head: Head, extras: Extras, sections: Sequence[str]) -> str:
+    def source(self, source: Source) -> str:
+        held = {"path": source.path, "title": source.title, "text": source.text}
+        return f"{json_text(source.id)}:{json_text(held)}"
+
+    def chunk(self, chunk: Chunk) -> str:
+        held = {"path": chunk.path, "id": chunk.id, "score": round(chunk.passage.score, 6)}
+        return json_text(held | passage_values(chunk.passage))
+
+    def sources(self, sections: Sequence[str]) -> str:
+        return "{" + ",\n".join(sections) + "}"
+
+    def chunks(self, sections: Sequence[str]) -> str:
+        return "[" + ",\n".join(sections) + "]"
+
+    def render(
+        self, head: Head, extras: Extras, sections: Sequence[str], tail: Tail = NO_TAIL
+    ) -> str:
         values = self._values(head, extras)
         pieces = [f"{json_text(key)}:{json_text(value)}" for key, value in values.items()]
         # Blanks behind the first commas are what an answer is padded with (see `settle`).
@@ -40,7 +59,10 @@ class JsonForm:
             f"{piece},{' ' if n < extras.pad else ''}" for n, piece in enumerate(pieces)
         )
         items = ",".join(sections)
-        return f'{{{front}"items":[\n{items}]}}\n'
+        if extras.bare:
+            return f'{{{front}"items":[\n{items}]}}\n'
+        behind = f'"sources":{self.sources(tail.sources)},"chunks":{self.chunks(tail.chunks)}'
+        return f'{{{front}"items":[\n{items}],{behind}}}\n'
 
     def _values(self, head: Head, extras: Extras) -> dict[str, object]:
         values: dict[str, object] = {"tokens": head.tokens, "truncated": head.truncated}
@@ -48,6 +70,7 @@ class JsonForm:
             return values
         return values | {
             "omitted": {"count": head.omitted, "paths": list(head.paths[: extras.paths])},
+            "untagged": head.untagged,
             "characters": head.characters,
             "counter": head.counter,
             "token": head.token,
@@ -64,8 +87,9 @@ def item_values(item: Item) -> dict[str, object]:
     """An item as JSON holds it."""
     return {
         "path": item.path,
-        "id": item.entry.id,
-        "kind": item.entry.kind,
+        "id": item.id,
+        "kind": item.kind,
+        "surface": item.surface,
         "title": item.title,
         "summary": item.summary,
         "status": item.status,
@@ -74,9 +98,31 @@ def item_values(item: Item) -> dict[str, object]:
         "channels": dict(item.channels),
         "tokens": item.tokens,
         "relation": relation_values(item.relation),
+        "fact": fact_values(item),
+        "source_ids": list(item.source_ids),
+        "same_as": item.same_as or None,
         "body": item.body,
         "passages": [passage_values(passage) for passage in item.passages],
         "properties": dict(item.properties),
+    }
+
+
+def fact_values(item: Item) -> dict[str, object] | None:
+    """An edge as JSON holds it, with both ends; None for what is no fact."""
+    fact = item.fact
+    if fact is None:
+        return None
+    return {
+        "source": item.path,
+        "source_id": fact.source.id,
+        "relation": fact.relation,
+        "target": item.target if item.target != fact.target.id else None,
+        "target_id": fact.target.id,
+        "note": fact.note,
+        "role": fact.role,
+        "status": fact.status,
+        "confidence": fact.confidence,
+        "evidence_id": fact.evidence_id,
     }
 
 

@@ -13,8 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from engine.model import Passage, PropertyValue
 from engine.recall.answer import REASON_CHARACTERS, Extras, Head
+from engine.recall.chunks import Chunk
 from engine.recall.items import Item
-from engine.visible import json_text, one_line, visible
+from engine.recall.sources import Source
+from engine.recall.tail import NO_TAIL, Tail
+from engine.recall.trace import trace_lines
+from engine.visible import one_line, visible
 
 FRONT_TOKENS = 48
 MOST_PATHS = 6
@@ -33,11 +37,7 @@ class MarkdownForm:
     counts_items = False
 
     def section(self, item: Item) -> str:
-        lines = [f"## {_flat(item.name)}"]
-        if item.status != "live":
-            lines.append(f"status: {item.status}")
-        if item.via and set(item.channels) <= {"graph"}:  # its own words do not say why
-            lines.append(_reached(item))
+        lines = [f"## {_flat(item.name)}", *_told(item)]
         quoted = list(_about(item))
         if item.body is not None and item.body.strip():
             quoted += [*([""] if quoted else []), *_lines(item.body)]
@@ -60,8 +60,29 @@ class MarkdownForm:
             rungs.append(Extras())
         return rungs
 
-    def render(self, head: Head, extras: Extras, sections: Sequence[str]) -> str:
-        return "\n".join([self._front(head, extras), *sections])
+    def source(self, source: Source) -> str:
+        name = source.path if source.path is not None else source.id
+        title = f"**{one_line(source.title)}**" if source.title else ""
+        quoted = [*([title, ""] if title else []), *_lines(source.text)]
+        return "\n".join([f"## {_flat(name)}", *map(_quoted, quoted)]) + "\n"
+
+    def chunk(self, chunk: Chunk) -> str:
+        name = chunk.path if chunk.path is not None else chunk.id
+        lines = [f"## {_flat(name)}", _place(chunk.passage)]
+        return "\n".join([*lines, *map(_quoted, _lines(chunk.passage.text))]) + "\n"
+
+    def sources(self, sections: Sequence[str]) -> str:
+        return _part("sources", sections)
+
+    def chunks(self, sections: Sequence[str]) -> str:
+        return _part("chunks", sections)
+
+    def render(
+        self, head: Head, extras: Extras, sections: Sequence[str], tail: Tail = NO_TAIL
+    ) -> str:
+        front = self._front(head, extras)
+        answer = "\n".join([front, *sections])
+        return answer + self.sources(tail.sources) + self.chunks(tail.chunks)
 
     def _front(self, head: Head, extras: Extras) -> str:
         lines = ["---"]
@@ -74,6 +95,8 @@ class MarkdownForm:
             lines.append(f"paths: [{shown}]")
         lines.append(f"truncated: {'true' if head.truncated else 'false'}")
         if not extras.bare:
+            if head.untagged is not None:
+                lines.append(f"untagged: {head.untagged}")
             if head.degraded:
                 lines.append(f"degraded: {len(head.degraded)}")
             if extras.reasons:
@@ -90,22 +113,50 @@ class MarkdownForm:
 
 def trace_text(trace: Mapping[str, object]) -> str:
     """The trace behind an answer, quoted like all that may hold stored text."""
-    shown = json_text(trace, indent=1)
-    return "\n# trace\n" + "".join(f"{_quoted(line)}\n" for line in shown.split("\n"))
+    return "\n# trace\n" + "".join(f"{_quoted(one_line(line))}\n" for line in trace_lines(trace))
 
 
-def _reached(item: Item) -> str:
-    """The edge that led to it, on one line."""
-    relation = item.relation
-    if relation is None:
-        return ""
-    ends = f"{'from' if relation.outward else 'to'} {_flat(item.via)}"
-    return f"relation: {one_line(relation.label)} {ends}"
+def _part(title: str, sections: Sequence[str]) -> str:
+    """What follows the items under a heading; nothing without sections."""
+    return "\n".join([f"\n# {title}\n", *sections]) if sections else ""
+
+
+def _told(item: Item) -> Iterator[str]:
+    """The lines of the answer's own about an item: what it is, and why it is here."""
+    if item.status != "live":
+        yield f"status: {item.status}"
+    if item.fact is not None:
+        yield f"fact: {one_line(item.fact.relation)} {_flat(item.target)}"
+        if item.fact.role:
+            yield f"role: {one_line(item.fact.role)}"
+    elif item.surface == "digest":
+        yield f"why: it covers {item.covers} engrams"
+    elif item.named or item.channels:
+        yield f"why: {', '.join(_reasons(item))}"
+    if item.source_names:
+        yield f"sources: {', '.join(map(_flat, item.source_names))}"
+    if item.same_as:
+        yield f"same text as: {_flat(item.same_as)}"
+
+
+def _reasons(item: Item) -> Iterator[str]:
+    """Each channel with the item's rank in it; of the graph with the edge that led here."""
+    if item.named:
+        yield "named"
+    for channel, rank in item.channels.items():
+        if channel == "graph" and item.relation is not None:
+            ends = f"{'from' if item.relation.outward else 'to'} {_flat(item.via)}"
+            yield f"graph {rank} ({one_line(item.relation.label)} {ends})"
+        elif channel != "exact" or not item.named:
+            yield f"{channel} {rank}"
 
 
 def _about(item: Item) -> Iterator[str]:
     """Title and summary, and the properties, each on one line."""
-    title = "" if _says_title(item) or item.title == item.entry.slug else one_line(item.title)
+    if item.fact is not None and item.fact.note:
+        yield one_line(item.fact.note)
+    slug = item.entry.slug if item.entry is not None else ""
+    title = "" if _says_title(item) or item.title == slug else one_line(item.title)
     summary = one_line(item.summary)
     if title or summary:
         yield ": ".join(filter(None, (f"**{title}**" if title else "", summary)))

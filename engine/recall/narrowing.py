@@ -26,11 +26,16 @@ TAGS, ROLE, USUAL_ROLE = "tags", "source_role", "user"
 @dataclass(frozen=True, slots=True)
 class Narrowed:
     """The masks after narrowing. `tagged` are engrams with a tag, None where tags are not asked
-    for; `counts` says how many engrams each key took out."""
+    for; `taken` are those that each key took out."""
 
     masks: Masks
     tagged: Mask | None
-    counts: tuple[tuple[str, int], ...] = ()
+    taken: tuple[tuple[str, Mask], ...] = ()
+
+    def why(self, no: int) -> str:
+        """What took an engram out."""
+        keys = (key for key, mask in self.taken if no < len(mask) and mask[no])
+        return next(keys, "a filter")
 
 
 def narrow(
@@ -38,11 +43,11 @@ def narrow(
 ) -> Narrowed:
     """Take out what the request's tags, roles and `as_of` do not let through."""
     allowed = masks.allowed
-    counts: list[tuple[str, int]] = []
+    taken: list[tuple[str, Mask]] = []
 
     def keep(key: str, mask: Mask) -> None:
         nonlocal allowed
-        counts.append((key, int(np.count_nonzero(allowed & ~mask))))
+        taken.append((key, allowed & ~mask))
         allowed = allowed & mask
 
     tagged: Mask | None = None
@@ -56,8 +61,8 @@ def narrow(
         for no in np.flatnonzero(allowed).tolist():
             there[no] = columns.entry(no).created_ns <= request.as_of_ns
         keep("as_of", there)
-    taken = masks.filtered + sum(count for _, count in counts)
-    return Narrowed(replace(masks, allowed=allowed, filtered=taken), tagged, tuple(counts))
+    filtered = masks.filtered + sum(int(np.count_nonzero(mask)) for _, mask in taken)
+    return Narrowed(replace(masks, allowed=allowed, filtered=filtered), tagged, tuple(taken))
 
 
 def _with_tags(properties: PropertyIndex, request: RecallRequest, tagged: Mask) -> Mask:

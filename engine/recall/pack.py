@@ -13,7 +13,11 @@ from dataclasses import dataclass, field, replace
 
 from engine.model import Degraded
 from engine.recall.answer import PLACEHOLDER_TOKEN, Extras, Form, Head, settle, token_of
-from engine.recall.items import Item, reductions
+from engine.recall.items import Item, reductions, without_repeats
+from engine.recall.tail import NO_TAIL, Tail
+
+# What follows some items in the answer, when so many tokens are left for it.
+TailOf = Callable[[Sequence[Item], int], Tail]
 
 SLACK = 16  # tokens by which the sum of single counts may be off before the exact count
 TOKEN_ATTEMPTS = 8
@@ -48,10 +52,14 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an answer may have: tokens in all, code points of item text."""
+    """What an answer may have: tokens, code points of item text.
+
+    `extra` tokens come on top of the budget, for the sources and chunks behind the items.
+    """
 
     budget: int
     max_characters: int
+    extra: int = 0
     widest_budget: int = 32_768  # the greatest number that a budget can be
 
 
@@ -66,6 +74,7 @@ class Facts:
     changed: str
     degraded: tuple[Degraded, ...] = ()
     warnings: tuple[str, ...] = ()
+    count_untagged: bool = False
 
 
 @dataclass(slots=True)
@@ -88,13 +97,15 @@ def pack(
     facts: Facts,
     limits: Limits,
     count: Callable[[str], int],
+    tail: TailOf = lambda *_: NO_TAIL,
 ) -> Pack:
     """Pack `items`, in fused order (None: a row that is gone), into an answer within `limits`.
 
-    `items` is read lazily. `count` may be any function of a text; the answer never counts more
-    than the budget by it, be it that nothing is left of the answer.
+    `items` is read lazily; `tail` gives what follows the items that are taken. `count` may be any
+    function of a text; the answer never counts more than the budget by it, be it that nothing is
+    left of the answer.
     """
-    packer = _Packer(form, facts, limits, count)
+    packer = _Packer(form, facts, limits, count, tail)
     chosen = packer.choose(iter(items))
     while True:
         packed = packer.finish(chosen)
@@ -106,10 +117,29 @@ def pack(
         chosen.cut(len(chosen.items) - 1)
 
 
+def fits(
+    items: Sequence[Item | None],
+    form: Form,
+    facts: Facts,
+    limits: Limits,
+    count: Callable[[str], int],
+) -> bool:
+    """Would all of these items stand in the answer as they are?"""
+    chosen = _Packer(form, facts, limits, count, lambda *_: NO_TAIL).choose(iter(items))
+    there = sum(item is not None for item in items)
+    return len(chosen.items) == there and not chosen.reduced
+
+
 class _Packer:
     def __init__(
-        self, form: Form, facts: Facts, limits: Limits, count: Callable[[str], int]
+        self,
+        form: Form,
+        facts: Facts,
+        limits: Limits,
+        count: Callable[[str], int],
+        tail: TailOf,
     ) -> None:
+        self._tail = tail
         self._form = form
         self._facts = facts
         self._limits = limits
@@ -120,11 +150,13 @@ class _Packer:
         least = self._judged(chosen)
         estimate = least
         characters = 0
+        given: dict[str, str] = {}
         for place, item in enumerate(items):
             if item is None:
                 chosen.seen = place + 1
                 continue
             first = not chosen.items
+            item = without_repeats(item, given)
             characters += item.characters
             if characters <= self._limits.max_characters:
                 section = self._form.section(item)
@@ -184,39 +216,60 @@ class _Packer:
 
     def finish(self, chosen: _Chosen) -> Pack | None:
         """The answer with the fullest head that fits; None if even the least does not."""
+        limits = self._limits
+        room = limits.budget + limits.extra - self._judged(chosen)
+        tail: Tail | None = self._tail(chosen.items, room)
+        while tail is not None:
+            packed = self._fullest(chosen, tail)
+            if packed is not None:
+                return packed
+            tail = tail.shorter()
+        return None
+
+    def _fullest(self, chosen: _Chosen, tail: Tail) -> Pack | None:
         guess = self._judged(chosen)
         head = self._head(chosen, guess, PLACEHOLDER_TOKEN)
         ladder = self._form.ladder(head)
         least = self._front(head, ladder[-1])
+        room = self._limits.budget or self._limits.extra
+        behind = self._count(self._form.sources(tail.sources) + self._form.chunks(tail.chunks))
         for extras in ladder:
             front = self._front(head, extras)
             last = extras is ladder[-1]
             if self._form.front_tokens is not None and front > self._form.front_tokens and not last:
                 continue
-            if guess - least + front > self._limits.budget + SLACK and not last:
+            if guess - least + front > room + SLACK and not last:
                 continue
             for attempt in range(TOKEN_ATTEMPTS if last else 1):
-                packed = self._render(chosen, extras, guess - least + front, attempt)
+                packed = self._render(chosen, extras, guess - least + front + behind, attempt, tail)
                 if packed is not None:
                     return packed
         return None
 
-    def _render(self, chosen: _Chosen, extras: Extras, guess: int, attempt: int = 0) -> Pack | None:
+    def _render(
+        self,
+        chosen: _Chosen,
+        extras: Extras,
+        guess: int,
+        attempt: int = 0,
+        tail: Tail = NO_TAIL,
+    ) -> Pack | None:
         facts = self._facts
         said = [
-            repr(sorted(facts.controls.items())), *chosen.sections,
+            repr(sorted(facts.controls.items())), *chosen.sections, *tail.sources, *tail.chunks,
             *(f"{d.what} {d.reason}" for d in facts.degraded), *facts.paths[chosen.seen :][:20],
         ]  # fmt: skip
         token = token_of(said, attempt)
 
         def render(tokens: int | None, pad: int) -> str:
             padded = replace(extras, pad=pad)
-            return self._form.render(self._head(chosen, tokens, token), padded, chosen.sections)
+            head = self._head(chosen, tokens, token, tail)
+            return self._form.render(head, padded, chosen.sections, tail)
 
         text, tokens = settle(render, self._count, guess)
-        if tokens > self._limits.budget:
+        if tokens > self._limits.budget + self._limits.extra:
             return None
-        head = self._head(chosen, tokens, token)
+        head = self._head(chosen, tokens, token, tail)
         return self._pack(chosen, head, text, head.paths[: extras.paths])
 
     def nothing(self, chosen: _Chosen) -> Pack:
@@ -229,8 +282,10 @@ class _Packer:
     def _front(self, head: Head, extras: Extras) -> int:
         return self._count(self._form.render(head, extras, ()))
 
-    def _head(self, chosen: _Chosen, tokens: int | None, token: str) -> Head:
+    def _head(self, chosen: _Chosen, tokens: int | None, token: str, tail: Tail = NO_TAIL) -> Head:
         facts = self._facts
+        cut = (("sources", tail.sources_cut), ("chunks", tail.chunks_cut))
+        untagged = [one for one in chosen.items if one.surface == "engram" and not one.tagged]
         return Head(
             tokens=tokens,
             omitted=max(facts.total - chosen.seen, 0),
@@ -242,7 +297,11 @@ class _Packer:
             controls=facts.controls,
             changed=facts.changed,
             degraded=facts.degraded,
-            warnings=facts.warnings,
+            warnings=(
+                *facts.warnings,
+                *(f"not all {what} did fit" for what, was_cut in cut if was_cut),
+            ),
+            untagged=len(untagged) if facts.count_untagged else None,
         )
 
     def _pack(self, chosen: _Chosen, head: Head, text: str, paths: tuple[str, ...]) -> Pack:

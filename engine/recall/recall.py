@@ -13,46 +13,56 @@ cannot be had.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import compress, islice
 
+from engine.as_of import ranking_at
 from engine.channels import Retrieved, retrieve
 from engine.columns import Columns
-from engine.errors import GraphFailed, NotFound, StrictRecallFailed
+from engine.errors import (
+    GraphFailed,
+    NotFound,
+    StrictRecallFailed,
+    TimeExpressionsNotReady,
+)
+from engine.fusion import Floats
 from engine.graph_channel import GraphChannel, Spread
+from engine.instants import moment
 from engine.masks import favourites, masks
-from engine.model import Degraded, Entry, Relation
+from engine.model import Degraded, Digest
 from engine.namespace import Scope, bind
 from engine.neighbours import wanted
-from engine.passages import shift
+from engine.query import query_terms
 from engine.ranking import Ranking, Rules, browse, rank
 from engine.reader import Reader
+from engine.recall.altitude import LOOKED_AT, lifted, uncovered
 from engine.recall.answer import Form, changed_controls, controls_of
-from engine.recall.items import Item, make_item
+from engine.recall.candidates import Asked, Candidate, PathOf, Rows, in_order, items, name_of
+from engine.recall.extras import tail_of
+from engine.recall.facts import Fact, facts
 from engine.recall.json_form import JsonForm, with_trace
 from engine.recall.markdown import MarkdownForm, trace_text
 from engine.recall.narrowing import Narrowed, narrow
-from engine.recall.pack import Facts, Limits, Pack, pack
+from engine.recall.pack import Facts, Limits, Pack, fits, pack
 from engine.recall.request import RecallRequest
-from engine.recall.trace import Timings, trace_of
+from engine.recall.trace import Cuts, Timings, trace_of
 from engine.reranking import reranked, to_rerank
-
-PathOf = Callable[[Entry], str | None]
-TOKENS_AN_ITEM = 80  # fewer than most have: how many rows are read at once is taken from it
-MOST_ROWS = 64
+from engine.temporal_channel import closeness
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What one recall works with."""
+@dataclass(slots=True)
+class _Said:
+    """What is to be said beside the items."""
 
-    reader: Reader
-    request: RecallRequest
-    path_of: PathOf
-    count: Callable[[str], int]
-    shown: bool
-    seconds: float | None
+    degraded: list[Degraded] = field(default_factory=list)
+    failed: list[Degraded] = field(default_factory=list)  # those of `degraded` that did not run
+    warnings: list[str] = field(default_factory=list)
+
+    def fail(self, what: str, reason: str) -> None:
+        self.degraded.append(Degraded(what, reason))
+        self.failed.append(Degraded(what, reason))
 
 
 def recall(
@@ -63,12 +73,13 @@ def recall(
     path_of: PathOf,
     shown: bool = True,
     seconds: float | None = None,
+    session: str = "",
 ) -> Pack:
     """The pack for a request under a scope.
 
     `shown` says whether files are shown with their id line (spans move with it). `seconds` bounds
     what the vector channel and a host's reranker may take; the answer is degraded when they take
-    longer.
+    longer. `session` is who asks: what is packed counts once for it and a day (`engine.demand`).
     """
     if request.token:
         raise NotFound(f"the answer {request.token} is kept by who asked", "ask there, or ask anew")
@@ -77,54 +88,67 @@ def recall(
     if request.fresh:
         reader.wait_for_vectors(reader.config.fresh_wait_seconds)
         timings.lap("fresh")
-    asked = _Asked(reader, request, path_of, reader.counter(request.counter), shown, seconds)
+    said = _Said(warnings=list(request.warnings))
     columns = reader.columns.now()
     narrowed = narrow(
         masks(columns, reader.properties, scope, request.filters), columns, reader.properties,
         request,
     )  # fmt: skip
-    mask = narrowed.masks
     timings.lap("filters")
-    found, ranking = _ranking(asked, scope, columns, narrowed)
-    failed: tuple[Degraded, ...] = ()
+    found, ranking = _ranking(reader, scope, request, columns, narrowed, seconds, said)
     if not request.browse:
         ranking, failed = reranked(reader, scope, request.question, ranking, seconds)
-    ranking = ranking.first(request.limit).above(dict(request.least), request.least_score)
+        said.degraded += failed
+    limited = ranking.first(request.limit)
+    kept = limited.above(dict(request.least), request.least_score)
     timings.lap("ranking")
-    if request.strict and found is not None and found.failed:
-        first = found.failed[0]
+    if request.strict and said.failed:
+        first = said.failed[0]
+        ran = ",".join(found.ran) if found is not None else ""
         raise StrictRecallFailed(
             f"{first.what} did not run: {first.reason}",
-            f"leave strict out, or ask with channels={','.join(found.ran) or 'lexical'}",
+            f"leave strict out, or ask with channels={ran or 'lexical'}",
         )
-    if not ranking.total and not request.browse:
+    if not kept.total and not request.browse:
         reader.missed(scope, request.question)
-    form: Form = JsonForm() if request.format == "json" else MarkdownForm()
-    facts = _facts(asked, found, ranking, failed)
-    limits = Limits(
-        request.budget, request.max_characters, max(reader.config.recall_budget_max, request.budget)
-    )
-    packed = pack(_items(asked, ranking), form, facts, limits, asked.count)
+    kept, rows = _as_of(reader, request, narrowed, kept, said)
+    asked = Asked(
+        reader, scope, request, path_of, reader.counter(request.counter), shown, seconds, rows
+    )  # fmt: skip
+    packed, digests = _packed(asked, narrowed, kept, said)
     timings.lap("pack")
+    entries = [item.entry for item in packed.items if item.surface == "engram"]
+    event: EventKind = "shown" if request.browse else "recall"
+    reader.note(scope, event, [entry for entry in entries if entry is not None], session)
     if request.trace:
-        packed = _with_trace(
-            packed, trace_of(found, ranking, mask, packed, path_of, timings), request.format
-        )
+        covered = {no: one.name for one in digests for no in one.members.tolist()}
+        cuts = Cuts(ranking, limited, kept, covered)
+        trace = trace_of(found, columns, cuts, narrowed, packed, path_of, timings)
+        packed = _with_trace(packed, trace, request.format)
     return packed
 
 
 def _ranking(
-    asked: _Asked, scope: Scope, columns: Columns, narrowed: Narrowed
+    reader: Reader,
+    scope: Scope,
+    request: RecallRequest,
+    columns: Columns,
+    narrowed: Narrowed,
+    seconds: float | None,
+    said: _Said,
 ) -> tuple[Retrieved | None, Ranking]:
-    reader, request, mask = asked.reader, asked.request, narrowed.masks
+    mask = narrowed.masks
     if request.browse:
         return None, browse(columns, mask.allowed, request.limit, narrowed.tagged)
     most = max(request.limit, to_rerank(reader))
     hits = most if request.k is None else request.k  # k bounds what vectors alone bring in
     found = retrieve(
         reader, columns, mask.covered, mask.hidden, request.question, request.channels,
-        nearest=wanted(mask, mask.allowed, request.fusion, hits), seconds=asked.seconds,
+        nearest=wanted(mask, mask.allowed, request.fusion, hits), seconds=seconds,
     )  # fmt: skip
+    said.degraded += found.degraded
+    said.failed += found.failed
+    said.warnings += found.warnings
     rules = Rules(
         reader.config,
         request.fusion,
@@ -134,72 +158,146 @@ def _ranking(
         reader.config.passages,
         narrowed.tagged,
     )
-    liked = favourites(reader.properties)
-    graph = _graph_channel(asked, scope)
+    ranked = partial(
+        rank, columns, found, mask.allowed, favourites(reader.properties), rules, most,
+        timely=_timely(reader, request, columns, narrowed, seconds, said),
+        utility=reader.utility(scope, len(columns)),
+    )  # fmt: skip
     try:
-        return found, rank(columns, found, mask.allowed, liked, rules, most, graph)
+        return found, ranked(_graph_channel(reader, scope, request))
     except GraphFailed as error:
         if reader.config.fail_on_graph_error:
             raise
-        said = Degraded("graph", error.message)
-        found = replace(found, degraded=(*found.degraded, said), failed=(*found.failed, said))
-        return found, rank(columns, found, mask.allowed, liked, rules, most)
+        said.fail("graph", error.message)
+        return found, ranked(None)
 
 
-def _graph_channel(asked: _Asked, scope: Scope) -> GraphChannel | None:
-    request = asked.request
+def _graph_channel(reader: Reader, scope: Scope, request: RecallRequest) -> GraphChannel | None:
     if "graph" not in request.channels:
         return None
     how = Spread(request.hops, request.reverse, request.seeds)
-    return GraphChannel(partial(asked.reader.neighbours, scope), how)
+    return GraphChannel(partial(reader.neighbours, scope), how)
 
 
-def _items(asked: _Asked, ranking: Ranking) -> Iterator[Item | None]:
-    """The items in order, their rows read in batches as they are asked for."""
-    reader, request = asked.reader, asked.request
-    step = min(max(request.budget // TOKENS_AN_ITEM, 4), MOST_ROWS)
-    for first in range(0, len(ranking.ranked), step):
-        batch = ranking.ranked[first : first + step]
-        entries = [one.entry for one in batch]
-        rows, evidence = reader.hydrate(entries), ranking.evidence(entries)
-        for one in batch:
-            row = rows.get(one.entry.no)
-            if row is None:
-                yield None
-                continue
-            moved = shift(one.entry, row.source or b"", shown=asked.shown)
-            item = make_item(
-                one, row, evidence.get(one.entry.no, ()), asked.path_of(one.entry),
-                request.detail, moved, reader.config, asked.count,
-            )  # fmt: skip
-            yield _led(asked, ranking, item)
+def _timely(
+    reader: Reader,
+    request: RecallRequest,
+    columns: Columns,
+    narrowed: Narrowed,
+    seconds: float | None,
+    said: _Said,
+) -> Floats | None:
+    """How well engrams stand in the time that the question names; None where it names none."""
+    if "temporal" not in request.channels:
+        return None
+    try:
+        now = request.now or moment(reader.now_ns(), reader.config.time_zone)
+        intervals = reader.time_expressions(request.question, now, narrowed.masks.covered, seconds)
+    except TimeExpressionsNotReady as error:
+        said.fail("temporal", error.message)
+        return None
+    if not intervals:
+        return None
+    return closeness(intervals, columns, reader.properties, reader.catalogue)
 
 
-def _led(asked: _Asked, ranking: Ranking, item: Item) -> Item:
-    """With the edge that led to it, where the graph channel has it."""
-    reached = ranking.reached.get(item.entry.no)
-    before = asked.reader.entries.get(reached.source) if reached is not None else None
-    if reached is None or before is None:  # erased meanwhile
-        return item
-    relation = Relation(reached.relation, reached.outward, before.id, reached.hop)
-    return replace(item, relation=relation, via=asked.path_of(before) or before.id)
+def _as_of(
+    reader: Reader, request: RecallRequest, narrowed: Narrowed, ranking: Ranking, said: _Said
+) -> tuple[Ranking, Rows]:
+    """The ranking, and how its rows are read: as they are, or as they were."""
+    if request.as_of_ns is None:
+        return ranking, reader.hydrate
+    then = reader.hydrate_at([one.entry for one in ranking.ranked], request.as_of_ns)
+    for numbers, what in ((then.gone, "no longer kept"), (then.damaged, "unreadable")):
+        if numbers:
+            of = f"{len(numbers)} engram{'s' if len(numbers) != 1 else ''}"
+            said.degraded.append(Degraded("as_of", f"the version of then is {what} of {of}"))
+    groups = query_terms(request.question, reader.languages(narrowed.masks.covered))
+    return ranking_at(ranking, then, groups), then.of
 
 
-def _facts(
-    asked: _Asked, found: Retrieved | None, ranking: Ranking, failed: tuple[Degraded, ...]
-) -> Facts:
+def _packed(
+    asked: Asked, narrowed: Narrowed, ranking: Ranking, said: _Said
+) -> tuple[Pack, Sequence[Digest]]:
+    """The pack, and the digests that stand in it for what they cover."""
+    request, config = asked.request, asked.reader.config
+    form: Form = JsonForm() if request.format == "json" else MarkdownForm()
+    limits = Limits(
+        request.budget, request.max_characters, request.extra_tokens,
+        max(config.recall_budget_max, request.budget),
+    )  # fmt: skip
+    told = _facts(asked, narrowed, ranking, said)
+    engrams = ranking.ranked if {"engrams", "passages"} & set(request.surfaces) else ()
+    candidates = in_order((), engrams, told, request.limit)
+
+    def enough(ordered: Sequence[Candidate], most: int) -> bool:
+        first = list(islice(items(asked, ranking, ordered), most))
+        return fits(first, form, _account(asked, ordered, said), limits, asked.count)
+
+    digests = lifted(
+        request.altitude,
+        _digests(asked, ranking, said),
+        ranking,
+        lambda: bool(engrams) and enough(candidates, LOOKED_AT),
+        lambda some: enough(some, len(some)),
+    )
+    if digests:
+        free = uncovered(digests, [one.entry.no for one in engrams])
+        hanging = uncovered(digests, [fact.source.no for fact in told])
+        candidates = in_order(
+            digests, list(compress(engrams, free)), list(compress(told, hanging)), request.limit
+        )
+    packed = pack(
+        items(asked, ranking, candidates), form, _account(asked, candidates, said), limits,
+        asked.count, partial(tail_of, asked, ranking, form),
+    )  # fmt: skip
+    return packed, digests
+
+
+def _facts(asked: Asked, narrowed: Narrowed, ranking: Ranking, said: _Said) -> tuple[Fact, ...]:
+    """Edges as items: those with a note, or all where facts were asked for by name."""
     request = asked.request
-    degraded = (*(found.degraded if found is not None else ()), *failed)
-    warnings = (*request.warnings, *(found.warnings if found is not None else ()))
-    paths = [asked.path_of(one.entry) or one.entry.id for one in ranking.ranked]
+    if "facts" not in request.surfaces or request.browse:
+        return ()
+    try:
+        found = facts(
+            asked.reader, narrowed.masks, request.question, ranking, request.limit,
+            bare=request.asked_surfaces,
+        )  # fmt: skip
+    except GraphFailed as error:
+        said.fail("facts", error.message)
+        return ()
+    return tuple(fact for fact in found if fact.score >= request.least_score)
+
+
+def _digests(asked: Asked, ranking: Ranking, said: _Said) -> Sequence[Digest]:
+    """The digests that may be given. Those that were asked for and are not there are named."""
+    request = asked.request
+    if "digests" not in request.surfaces or request.altitude == "entity":
+        return ()
+    wanted = request.themes or request.altitude != "auto" or request.asked_surfaces
+    if not wanted and (request.browse or bool(ranking.named.any())):
+        return ()
+    found, missing = asked.reader.digests(asked.scope)
+    if wanted or found:
+        said.degraded += missing
+    if wanted and not found and not missing:
+        said.degraded.append(Degraded("digests", "there are none here"))
+    return found
+
+
+def _account(asked: Asked, candidates: Sequence[Candidate], said: _Said) -> Facts:
+    request = asked.request
+    strict_tags = request.tags_match.endswith("_strict") or request.tags_match == "exact"
     return Facts(
-        total=len(ranking.ranked),
-        paths=paths,
+        total=len(candidates),
+        paths=[name_of(one, asked.path_of) for one in candidates],
         counter=request.counter,
         controls=controls_of(request),
         changed=changed_controls(request, asked.reader.config),
-        degraded=degraded,
-        warnings=warnings,
+        degraded=tuple(said.degraded),
+        warnings=tuple(said.warnings),
+        count_untagged=bool(request.tags) and not strict_tags,
     )
 
 

@@ -1,21 +1,29 @@
-"""The trace of a recall: rankings of every channel, multipliers, what was dropped, times."""
+"""The trace of a recall: why this is here, why that is not, and where the time went.
+
+trace_of(…)      values, as JSON shows them under `trace`
+trace_lines(…)   the same as lines to read
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from engine.channels import Retrieved
-from engine.fusion import best_by_engram
-from engine.masks import Masks
+from engine.columns import Columns
+from engine.fusion import best_by_engram, fitted
 from engine.model import Entry
 from engine.ranking import Ranking
+from engine.recall.narrowing import Narrowed
 from engine.recall.pack import Pack
 
 MOST_DROPPED = 200
+MOST_FILTERED = 20
+MOST_LINES = 10  # of a channel's ranking, where it is to be read
 
 
 @dataclass(slots=True)
@@ -32,10 +40,21 @@ class Timings:
         self.last = now
 
 
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """Rankings before each cut: what the channels found, the limit, the floors."""
+
+    found: Ranking
+    limited: Ranking
+    kept: Ranking
+    digests: Mapping[int, str] = field(default_factory=dict)  # engram -> the digest that covers it
+
+
 def trace_of(
     found: Retrieved | None,
-    ranking: Ranking,
-    mask: Masks,
+    columns: Columns,
+    cuts: Cuts,
+    narrowed: Narrowed,
     packed: Pack,
     path_of: Callable[[Entry], str | None],
     timings: Timings,
@@ -48,16 +67,24 @@ def trace_of(
     if found is not None:
         for step, seconds in found.seconds.items():
             timings.steps[f"channel {step}"] = round(seconds * 1000, 3)
+    ranking = cuts.kept
     evidence = ranking.evidence([one.entry for one in ranking.ranked])
-    packed_nos = {item.entry.no for item in packed.items}
-    left_out = [one for one in ranking.ranked if one.entry.no not in packed_nos]
+    strengths = {channel: values.tolist() for channel, values in ranking.strengths.items()}
+    dropped = list(_dropped(cuts, packed, name))
+    filtered = _filtered(found, columns, narrowed, name)
+    limited = cuts.found.total - len(cuts.limited.numbers)
     return {
-        "channels": {} if found is None else _channels(found, ranking, name),
+        "channels": _channels(ranking, name),
         "ranked": [
             {
                 "path": name(one.entry),
                 "score": one.score,
                 "ranks": dict(one.channels),
+                "strengths": {
+                    channel: round(values[at], 6)
+                    for channel, values in strengths.items()
+                    if values[at] > 0.0
+                },
                 "multipliers": {step: round(by, 9) for step, by in one.factors.items()},
                 "named": one.named,
                 "parts": [
@@ -65,45 +92,106 @@ def trace_of(
                     for position, score in evidence.get(one.entry.no, ())
                 ],
             }
-            for one in ranking.ranked
+            for at, one in enumerate(ranking.ranked)
         ],
-        "dropped": [
-            {"path": name(one.entry), "why": "it did not fit the budget"}
-            for one in left_out[:MOST_DROPPED]
-        ],
+        "dropped": [*dropped[:MOST_DROPPED], *filtered],
         "dropped_counts": {
-            "filters": mask.filtered,
-            "superseded": int(np.count_nonzero(mask.hidden)),
-            "limit": ranking.total - len(ranking.ranked),
-            "budget": len(left_out),
+            "filters": narrowed.masks.filtered,
+            **{key: int(np.count_nonzero(mask)) for key, mask in narrowed.taken},
+            "superseded": int(np.count_nonzero(narrowed.masks.hidden)),
+            "limit": limited,
+            "min_score": len(cuts.limited.numbers) - len(ranking.numbers),
+            "budget": sum(one["why"] == BUDGET for one in dropped),
         },
         "times_ms": dict(timings.steps),
     }
 
 
-def _channels(
-    found: Retrieved, ranking: Ranking, name: Callable[[Entry], str]
-) -> dict[str, object]:
-    scores = {
-        channel: best_by_engram(values, found.owners, found.engrams)
-        for channel, values in (("lexical", found.lexical), ("vector", found.cosine))
-        if values is not None
-    }
-    if "graph" in ranking.channels:
-        scores["graph"] = np.zeros(found.engrams)
-        for no, reached in ranking.reached.items():
-            if no < found.engrams:
-                scores["graph"][no] = reached.score
+BUDGET = "it did not fit the budget"
+
+
+def _dropped(cuts: Cuts, packed: Pack, name: Callable[[Entry], str]) -> Iterator[dict[str, str]]:
+    """Who was ranked and is not in the pack, and why."""
+    there = {item.id for item in packed.items if item.surface == "engram"}
+    for one in cuts.kept.ranked:
+        if one.entry.id in there:
+            continue
+        digest = cuts.digests.get(one.entry.no)
+        why = BUDGET if digest is None else f"the digest {digest} covers it"
+        yield {"path": name(one.entry), "why": why}
+    kept = set(cuts.kept.numbers.tolist())
+    for one in cuts.limited.ranked:
+        if one.entry.no not in kept:
+            yield {"path": name(one.entry), "why": "it is below a min_score"}
+    limited = set(cuts.limited.numbers.tolist())
+    for one in cuts.found.ranked:
+        if one.entry.no not in limited:
+            yield {"path": name(one.entry), "why": "it is beyond the limit"}
+
+
+def _filtered(
+    found: Retrieved | None,
+    columns: Columns,
+    narrowed: Narrowed,
+    name: Callable[[Entry], str],
+) -> list[dict[str, str]]:
+    """The best of those that have words of the question and were let through by no filter."""
+    if found is None or found.lexical is None:
+        return []
+    best = best_by_engram(found.lexical, found.owners, found.engrams)
+    mask = narrowed.masks
+    out = fitted(mask.covered & ~mask.hidden & ~mask.allowed, found.engrams) & (best > 0.0)
+    numbers = np.flatnonzero(out)
+    numbers = numbers[np.lexsort((numbers, -best[numbers]))][:MOST_FILTERED]
+    return [
+        {"path": name(columns.entry(no)), "why": f"{narrowed.why(no)} takes it out"}
+        for no in numbers.tolist()
+    ]
+
+
+def _channels(ranking: Ranking, name: Callable[[Entry], str]) -> dict[str, object]:
     shown: dict[str, object] = {}
     for channel in ranking.channels:
+        strengths = ranking.strengths.get(channel)
         ranked = [
-            (one.channels[channel], name(one.entry), one.entry.no)
-            for one in ranking.ranked
+            (one.channels[channel], name(one.entry), at)
+            for at, one in enumerate(ranking.ranked)
             if channel in one.channels
         ]
         shown[channel] = [
             {"rank": rank, "path": path}
-            | ({"score": round(float(scores[channel][no]), 6)} if channel in scores else {})
-            for rank, path, no in sorted(ranked)
+            | ({} if strengths is None else {"score": round(float(strengths[at]), 6)})
+            for rank, path, at in sorted(ranked)
         ]
     return shown
+
+
+def trace_lines(trace: Mapping[str, Any]) -> Iterator[str]:
+    """The trace to read: a line an engram, a line a reason, a line a time."""
+    yield "why these:"
+    for place, one in enumerate(trace["ranked"], 1):
+        gives = _listed(one["strengths"], one["ranks"])
+        times = "".join(
+            f" x {by:.3f} {step}"
+            for step, by in one["multipliers"].items()
+            if step != "fused" and by != 1.0
+        )
+        fused = one["multipliers"].get("fused", 0.0)
+        named = "named; " if one["named"] else ""
+        yield f"{place}. {one['path']} {one['score']:.4f}: {named}{gives or 'browsed'}"
+        yield f"   {fused:.4f} fused{times}"
+    yield "why not these:"
+    yield from (f"- {one['path']}: {one['why']}" for one in trace["dropped"])
+    counts = ", ".join(f"{what} {n}" for what, n in trace["dropped_counts"].items() if n)
+    yield f"left out: {counts or 'none'}"
+    for channel, ranked in trace["channels"].items():
+        first: Sequence[Mapping[str, Any]] = ranked[:MOST_LINES]
+        yield f"{channel}: " + (", ".join(f"{one['rank']} {one['path']}" for one in first) or "-")
+    yield "ms: " + ", ".join(f"{step} {ms:g}" for step, ms in trace["times_ms"].items())
+
+
+def _listed(strengths: Mapping[str, float], ranks: Mapping[str, int]) -> str:
+    return ", ".join(
+        f"{channel} {rank}" + (f" ({strengths[channel]:.3f})" if channel in strengths else "")
+        for channel, rank in ranks.items()
+    )

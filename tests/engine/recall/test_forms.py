@@ -57,6 +57,7 @@ def test_an_item_is_a_section_headed_by_its_path() -> None:
     one = replace(item(3, "# Long title\n\nFirst.\n\nSecond.\n"), title="Acme", summary="A deal")
     assert MarkdownForm().section(one) == (
         "## note/n3.md\n"
+        "why: lexical 4\n"
         "> **Acme**: A deal\n"
         "> stage: open\n"
         ">\n"
@@ -70,14 +71,15 @@ def test_an_item_is_a_section_headed_by_its_path() -> None:
 
 def test_a_title_that_the_text_says_is_not_said_twice() -> None:
     one = replace(item(3, "# Acme\n\nText.\n", title="Acme"), properties={})
-    assert MarkdownForm().section(one) == "## note/n3.md\n> # Acme\n>\n> Text.\n"
+    assert MarkdownForm().section(one) == "## note/n3.md\nwhy: lexical 4\n> # Acme\n>\n> Text.\n"
 
 
 def test_passages_name_their_lines_and_headings() -> None:
     one = replace(item(0, None, ["first\n", "second"]), properties={})
     assert MarkdownForm().section(one) == (
-        "## note/n0.md\n\nlines 0-0: Heading > H0\n> first\n\nlines 1-1: Heading > H1\n> second\n"
-    ).replace("\n\nlines 0-0: Heading > H0", "\npassage: Heading > H0")
+        "## note/n0.md\nwhy: lexical 1\n\n"
+        "passage: Heading > H0\n> first\n\nlines 1-1: Heading > H1\n> second\n"
+    )
 
 
 def test_outside_the_tree_an_item_has_its_id() -> None:
@@ -106,7 +108,7 @@ def test_no_stored_text_can_pose_as_the_wrapper(
         first, *others = lines_of(MarkdownForm().section(each))
         assert first == "## note/n0.md"
         for line in others:
-            assert line == "" or line.startswith((">", "lines 3-4"))
+            assert line == "" or line.startswith((">", "lines 3-4", "why: lexical 1"))
             assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202e]", line)
 
 
@@ -127,14 +129,15 @@ def test_json_has_every_key_of_the_contract() -> None:
     answer = json.loads(text)
     assert answer.keys() == {
         "tokens", "truncated", "omitted", "characters", "counter", "token", "degraded", "warnings",
-        "controls", "items",
+        "controls", "items", "untagged", "sources", "chunks",
     }  # fmt: skip
     assert answer["omitted"] == {"count": 2, "paths": list(HEAD.paths)}
     assert answer["degraded"] == [{"what": "vector", "reason": "2 vectors pending"}]
     (one,) = answer["items"]
     assert one.keys() == {
         "path", "id", "kind", "title", "summary", "status", "source_role", "score", "channels",
-        "tokens", "relation", "body", "passages", "properties",
+        "tokens", "relation", "body", "passages", "properties", "surface", "fact", "source_ids",
+        "same_as",
     }  # fmt: skip
     assert one["relation"] is None
     assert one["passages"][1] == {
@@ -156,7 +159,7 @@ def test_the_trace_stands_behind_the_answer() -> None:
     traced = json.loads(with_trace(answer, {"times": 1}))
     assert traced.pop("trace") == {"times": 1}
     assert traced == json.loads(answer)
-    quoted = trace_text({"path": "## x\n---"})
+    quoted = trace_text(traced_of("## x\n---"))
     assert all(line.startswith((">", "# trace")) for line in quoted.strip().split("\n"))
 
 
@@ -179,7 +182,18 @@ def test_items_with_dates_and_odd_values_are_written() -> None:
     assert json.loads(JsonForm().section(one))["properties"]["created"] == "2026-04-05"
 
 
+def traced_of(path: str) -> dict[str, object]:
+    """The least trace, of one engram that was left out."""
+    return {
+        "channels": {"lexical": [{"rank": 1, "path": path}]},
+        "ranked": [],
+        "dropped": [{"path": path, "why": "it did not fit the budget"}],
+        "dropped_counts": {"budget": 1},
+        "times_ms": {"pack": 1.5},
+    }
+
+
 def test_a_trace_carries_nothing_that_a_terminal_obeys() -> None:
-    text = trace_text({"q": "\x1b[31m\x9b31m\u202e"})
-    assert "\\u001b[31m\\u009b31m\\u202e" in text
+    text = trace_text(traced_of("\x1b[31m\x9b31m\u202e"))
+    assert "\\x1b[31m\\x9b31m\\u202e" in text
     assert json.loads(json_text({"a": "\x9b"}, indent=2)) == {"a": "\x9b"}

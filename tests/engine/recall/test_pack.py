@@ -58,7 +58,8 @@ def item(no: int, body: str | None, passages: Sequence[str] = (), title: str = "
         for at, text in enumerate(passages)
     )
     return Item(
-        entry=entry(no), path=f"note/n{no}.md", title=title or f"n{no}", summary="",
+        id=entry(no).id, kind="note", entry=entry(no), path=f"note/n{no}.md",
+        title=title or f"n{no}", summary="",
         status="live", source_role="user", score=1.0, channels={"lexical": no + 1},
         properties={"stage": "open"}, body=body, passages=() if body is not None else evidence,
         spare=evidence,
@@ -141,11 +142,11 @@ def test_a_first_item_that_does_not_fit_is_reduced_to_its_best_passages() -> Non
     items = [item(0, "long " * 3000, passages), item(1, "short")]
     at_200 = run(items, MarkdownForm(), SANE["o200k"], 200)
     assert [passage.text for passage in at_200.items[0].passages] == passages
-    at_120 = run(items, MarkdownForm(), SANE["o200k"], 120)
-    assert [passage.text for passage in at_120.items[0].passages] == passages[:2]
+    at_130 = run(items, MarkdownForm(), SANE["o200k"], 130)
+    assert [passage.text for passage in at_130.items[0].passages] == passages[:2]
     at_64 = run(items, MarkdownForm(), SANE["o200k"], 64)
     assert at_64.items == ()
-    for packed in (at_200, at_120, at_64):
+    for packed in (at_200, at_130, at_64):
         assert packed.truncated
         assert packed.omitted.count == 2 - len(packed.items)
 

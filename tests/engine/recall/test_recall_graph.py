@@ -56,11 +56,11 @@ def test_an_edge_brings_in_what_no_word_finds(library: Library) -> None:
 
 def test_markdown_says_why_an_item_is_there(library: Library) -> None:
     text = library.ask("q=overheats").rendered.decode()
-    assert "## doc/manual.md\nrelation: described_by from asset/pump.md\n" in text
+    assert "## doc/manual.md\nwhy: graph 1 (described_by from asset/pump.md)\n" in text
     back = library.ask("q=wheel&reverse=on").rendered.decode()
-    assert "## asset/pump.md\nrelation: described_by to doc/manual.md\n" in back
+    assert "## asset/pump.md\nwhy: graph 1 (described_by to doc/manual.md)\n" in back
     both = library.ask("q=overheats wheel").rendered.decode()
-    assert "relation:" not in both.split("## doc/manual.md")[1].split("##")[0]
+    assert "why: lexical 1, graph 1 (described_by from" in both.split("## doc/manual.md")[1]
 
 
 def test_hops_reverse_seeds_and_floor(library: Library) -> None:
