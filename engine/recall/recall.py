@@ -31,7 +31,7 @@ from engine.fusion import Floats
 from engine.graph_channel import GraphChannel, Spread
 from engine.instants import moment
 from engine.masks import favourites, masks
-from engine.model import Degraded, Digest
+from engine.model import Degraded, Digest, EventKind
 from engine.namespace import Scope, bind
 from engine.neighbours import wanted
 from engine.query import query_terms
