@@ -7,8 +7,8 @@ step; a query after it copies the arrays, which stay as they are from then on.
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -63,6 +63,15 @@ class Columns:
         if found is None:
             raise KeyError(no)
         return found
+
+    def with_entries(self, entries: Mapping[int, Entry]) -> Columns:
+        """The same columns, but these entries; only the pages that hold them are copied."""
+        pages = list(self.pages)
+        for at in {no // _PAGE for no in entries}:
+            pages[at] = pages[at].copy()
+        for no, entry in entries.items():
+            pages[no // _PAGE][no % _PAGE] = entry
+        return replace(self, pages=tuple(pages))
 
 
 class ColumnCache:

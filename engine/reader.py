@@ -8,6 +8,7 @@ came or changed after the table of entries was read are not seen by it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -36,6 +37,9 @@ from engine.walk import Neighbour
 
 class PlacedPart(Protocol):
     """Where a part stands in the source as written."""
+
+    @property
+    def id(self) -> str: ...
 
     @property
     def heading_path(self) -> tuple[str, ...]: ...
@@ -70,6 +74,36 @@ class Row(Protocol):
     def parts(self) -> Sequence[PlacedPart] | None:
         """By position; 0 is the head."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The parts that an engram has now, and those it had then: ids by position; terms of then."""
+
+    ids_now: Sequence[str]
+    ids_then: Sequence[str]
+    terms_then: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Then:
+    """Some engrams at a time, by number; each of those asked for is in just one of the four.
+
+    `rows` have source and parts; `entries` (of the same numbers) have kind, name, title and sizes
+    of then, so that paths and spans are those of then. `absent` were younger, or deleted at that
+    time; `gone` were there, but that version is no longer kept; `damaged` cannot be read.
+    """
+
+    rows: Mapping[int, Row]
+    entries: Mapping[int, Entry]
+    absent: frozenset[int] = frozenset()
+    gone: frozenset[int] = frozenset()
+    damaged: frozenset[int] = frozenset()
+    changed: Mapping[int, Changed] = field(default_factory=dict)  # those that are others now
+
+    def of(self, entries: Sequence[Entry]) -> Mapping[int, Row]:
+        """The rows of some of the engrams, as `Reader.hydrate` gives them."""
+        return {entry.no: self.rows[entry.no] for entry in entries if entry.no in self.rows}
 
 
 class QueryEmbedder(Protocol):
@@ -159,6 +193,10 @@ class Reader(Protocol):
 
     def hydrate(self, entries: Sequence[Entry]) -> Mapping[int, Row]:
         """Rows by engram number, all at once; engrams that cannot be read are missing."""
+        ...
+
+    def hydrate_at(self, entries: Sequence[Entry], at_ns: int) -> Then:
+        """What engrams were at a time, all at once, with source and parts."""
         ...
 
     def part_terms(self, entries: Sequence[Entry]) -> Mapping[int, Sequence[str]]:

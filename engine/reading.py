@@ -27,10 +27,10 @@ from engine.part_ids import find_part
 from engine.ports import Reranker
 from engine.prepare import Prepared
 from engine.properties import PropertyIndex
-from engine.reader import QueryEmbedder, Row
+from engine.reader import Changed, QueryEmbedder, Row, Then
 from engine.result_sets import ResultSets
 from engine.state import State
-from engine.store import versions
+from engine.store import history, versions
 from engine.time_expressions import Interval
 from engine.time_warmth import expressions
 from engine.vocabulary import Vocabulary
@@ -143,6 +143,41 @@ class Reading:
                 row = replace(bare[entry.seq], parts=content.stored_parts)
             rows[entry.no] = replace(row, source=sources[entry.no])
         return rows
+
+    def hydrate_at(self, entries: Sequence[Entry], at_ns: int) -> Then:
+        """What engrams were at a time: at most five queries, however many there are."""
+        created = {entry.no: entry.created_ns for entry in entries}
+        with self._state.store.cursor() as cursor:
+            past = history.rows_of(cursor, created)
+            found = history.at_time(past, created, at_ns, self.now_ns(), self.config)
+            changed = [
+                entry for entry in entries if found.seqs.get(entry.no, entry.seq) != entry.seq
+            ]
+            seqs = [found.seqs[entry.no] for entry in changed]
+            before = versions.rows(cursor, seqs, terms=True, lost={})
+            now = versions.rows(cursor, [entry.seq for entry in changed], lost={})
+        rows = dict(self.hydrate([e for e in entries if found.seqs.get(e.no) == e.seq]))
+        was = {row.engram: versions.entry_of(row) for row in before.values() if row.parts_sound}
+        sources = self._state.sources.written_of(list(was.values()))
+        differ: dict[int, Changed] = {}
+        for entry in changed:
+            then, present = before.get(found.seqs[entry.no]), now.get(entry.seq)
+            if then is not None and entry.no in sources:
+                rows[entry.no] = replace(then, source=sources[entry.no])
+                ids = [part.id for part in present.parts or ()] if present is not None else []
+                differ[entry.no] = Changed(
+                    ids,
+                    [part.id for part in then.parts or ()],
+                    versions.split_terms(then.terms or ""),
+                )
+        return Then(
+            rows=rows,
+            entries={entry.no: was.get(entry.no, entry) for entry in entries if entry.no in rows},
+            absent=found.absent,
+            gone=found.gone,
+            damaged=frozenset(found.seqs.keys() - rows.keys()),
+            changed=differ,
+        )
 
     def part_terms(self, entries: Sequence[Entry]) -> Mapping[int, Sequence[str]]:
         """By engram number the terms of each part, by position; damaged engrams are missing.

@@ -81,15 +81,17 @@ def facts(
     most: int,
     *,
     bare: bool,
+    at_ns: int | None = None,
 ) -> tuple[Fact, ...]:
     """The `most` best facts, without quotes: by score, share of the note, relation, ids of ends.
 
     `mask` is of the question's scope and filters (`engine.masks`), `ranking` what was found.
-    `bare` False: only edges that carry a note. Nothing for a browse, whose ranking has no scores.
+    `bare` False: only edges that carry a note. `at_ns`: only edges that are since then as they are
+    now, between engrams that were made by then. Nothing for a browse, which asks no question.
     """
     if most < 1 or not question.strip():
         return ()
-    look = _Look(reader, mask, ranking)
+    look = _Look(reader, mask, ranking, at_ns)
     groups = query_terms(question, reader.languages(mask.covered))
     found: dict[_Key, Fact] = {}
     rows = (row for row, _ in look.saying(groups, most, ranked=True))
@@ -104,8 +106,9 @@ def facts(
 class _Look:
     """The edges that one question may see, and what they score."""
 
-    def __init__(self, reader: Reader, mask: Masks, ranking: Ranking) -> None:
+    def __init__(self, reader: Reader, mask: Masks, ranking: Ranking, at_ns: int | None) -> None:
         self._reader = reader
+        self._at_ns = at_ns
         self._scores: dict[int, float] = {
             no: score
             for no, score in zip(ranking.numbers.tolist(), ranking.scores.tolist(), strict=True)
@@ -133,7 +136,8 @@ class _Look:
         langs = self._reader.languages(self._shown)
         for said in self._reader.notes.saying(groups, langs, ends, most):
             self._shares[said.row.note] = said.share
-            yield said.row, said.share
+            if self._stood(said.row):
+                yield said.row, said.share
 
     def hanging(self, most: int, *, bare: bool) -> Iterator[EdgeRow]:
         """Edges at ranked engrams, best engram first, until `most` facts score above the rest."""
@@ -145,6 +149,8 @@ class _Look:
                 last, bound = no, OF_AN_END * min(1.0, self._scores[no])
                 if len(scores) - bisect_right(scores, bound) >= most:
                     return
+            if not self._stood(row):
+                continue
             key = self._key(row)
             if key not in seen:
                 seen.add(key)
@@ -166,6 +172,14 @@ class _Look:
                 rows = (step.row for step in steps if ends.admit(step.source, step.target))
                 for row in islice(rows, AN_ENGRAM):
                     yield self._heir(no), row
+
+    def _stood(self, row: EdgeRow) -> bool:
+        """Was an edge there at the time that is asked for, as it is now?"""
+        if self._at_ns is None:
+            return True
+        ends = (self._reader.entries.get(no) for no in (row.source, self._heir(row.target)))
+        made = [end.created_ns for end in ends if end is not None]
+        return max(row.updated_ns, *made) <= self._at_ns
 
     def by_end(self, row: EdgeRow) -> float:
         """What an edge scores that hangs on a ranked engram."""

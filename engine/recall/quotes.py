@@ -29,22 +29,43 @@ LINK_LINES = 4  # that a link's text may go on for
 
 
 def quoted(
-    reader: Reader, scope: Scope, facts: Sequence[Fact], *, shown: bool = True
+    reader: Reader,
+    scope: Scope,
+    facts: Sequence[Fact],
+    *,
+    shown: bool = True,
+    at_ns: int | None = None,
 ) -> tuple[Fact, ...]:
     """The same facts with `quote` and `quote_of`, where there is such a text; None elsewhere.
 
-    `shown` says whether spans are those of the file with its id line. Two looks into the store for
-    all of them, and one more for each evidence that is a part of an engram.
+    `shown` says whether spans are those of the file with its id line; `at_ns` that texts are those
+    of then. Two looks into the store for all facts, and one more for each evidence that is a part
+    of an engram.
     """
-    written = {fact.source.no: fact.source for fact in facts if fact.origin != "link"}
-    rows = reader.hydrate(list(written.values()))
-    texts = {
-        no: _Text(reader, entry, rows[no], shown=shown)
-        for no, entry in written.items()
-        if no in rows
-    }
-    evidence = _evidence(reader, scope, facts, shown=shown)
+    look = _Look(reader, scope, shown, at_ns)
+    written = [fact.source for fact in facts if fact.origin != "link"]
+    texts = {entry.no: _Text(look, entry, row) for entry, row in look.read(written)}
+    evidence = _evidence(look, facts)
     return tuple(_with_quote(fact, texts, evidence) for fact in facts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How texts are read for one answer."""
+
+    reader: Reader
+    scope: Scope
+    shown: bool
+    at_ns: int | None
+
+    def read(self, entries: Sequence[Entry]) -> list[tuple[Entry, Row]]:
+        """(entry, row) of each engram that can be read, once: as it is, or as it was."""
+        once = list({entry.no: entry for entry in entries}.values())
+        if self.at_ns is None:
+            rows = self.reader.hydrate(once)
+            return [(entry, rows[entry.no]) for entry in once if entry.no in rows]
+        then = self.reader.hydrate_at(once, self.at_ns)
+        return [(then.entries[no], row) for no, row in then.rows.items()]
 
 
 def _with_quote(
@@ -62,8 +83,8 @@ def _with_quote(
 class _Text:
     """One engram's file as it is shown, in which its links are looked for."""
 
-    def __init__(self, reader: Reader, entry: Entry, row: Row, *, shown: bool) -> None:
-        self._reader = reader
+    def __init__(self, look: _Look, entry: Entry, row: Row) -> None:
+        self._catalogue = look.reader.catalogue
         self._entry = entry
         self._row = row
         source = row.source or b""
@@ -71,9 +92,9 @@ class _Text:
         self._document: Document | None = None
         self._links: dict[tuple[str, str], int] | None = None
         try:
-            if shown:
-                self._bytes = with_id(source, entry.id, limits=reader.config)
-            self._document = parse(self._bytes, reader.config)
+            if look.shown:
+                self._bytes = with_id(source, entry.id, limits=look.reader.config)
+            self._document = parse(self._bytes, look.reader.config)
         except Invalid:  # accepted by other limits; what it links to stays true
             return
         self._starts = [0]
@@ -116,7 +137,7 @@ class _Text:
         return first, last
 
     def _field_lines(self, document: Document, fact: Fact) -> tuple[int, int] | None:
-        catalogue, kind = self._reader.catalogue, self._entry.kind
+        catalogue, kind = self._catalogue, self._entry.kind
         borders = sorted({*document.lines.values(), document.body_line})
         for name, first in document.lines.items():
             field = catalogue.field(kind, name)
@@ -148,8 +169,7 @@ class _Text:
 
     def _part_at(self, byte: int) -> tuple[int, tuple[str, ...]]:
         """Position and heading path of the part that holds a byte of the shown file."""
-        moved = shift(self._entry, self._row.source or b"", shown=True).bytes
-        added = moved if len(self._bytes) != len(self._row.source or b"") else 0
+        added = len(self._bytes) - len(self._row.source or b"")  # the id line stands before it
         for position, part in enumerate(self._row.parts or ()):
             inside = part.span.byte_start + added <= byte < part.span.byte_end + added
             if position and part.text is None and inside:
@@ -179,24 +199,23 @@ class _Place:
     position: int | None  # of the part; None: the engram's first one with text
 
 
-def _evidence(
-    reader: Reader, scope: Scope, facts: Sequence[Fact], *, shown: bool
-) -> Mapping[str, tuple[Passage, Entry]]:
+def _evidence(look: _Look, facts: Sequence[Fact]) -> Mapping[str, tuple[Passage, Entry]]:
     """The beginning of each evidence that the scope sees, by its id."""
     places: dict[str, _Place] = {}
     for fact in facts:
         id = fact.evidence_id
         if fact.origin == "link" and id and id not in places:
-            place = _place(reader, scope, id)
+            place = _place(look.reader, look.scope, id)
             if place is not None:
                 places[id] = place
-    rows = reader.hydrate(list({place.entry.no: place.entry for place in places.values()}.values()))
+    read = {entry.no: (entry, row) for entry, row in look.read([p.entry for p in places.values()])}
     found: dict[str, tuple[Passage, Entry]] = {}
     for id, place in places.items():
-        row = rows.get(place.entry.no)
-        passage = _beginning(place, row, shown=shown) if row is not None else None
-        if passage is not None:
-            found[id] = (passage, place.entry)
+        if place.entry.no in read:
+            entry, row = read[place.entry.no]
+            passage = _beginning(id.lower(), place, entry, row, shown=look.shown)
+            if passage is not None:
+                found[id] = (passage, entry)
     return found
 
 
@@ -211,10 +230,10 @@ def _place(reader: Reader, scope: Scope, id: str) -> _Place | None:
     return _Place(*part) if part is not None else None
 
 
-def _beginning(place: _Place, row: Row, *, shown: bool) -> Passage | None:
-    moved = shift(place.entry, row.source or b"", shown=shown)
+def _beginning(id: str, place: _Place, entry: Entry, row: Row, *, shown: bool) -> Passage | None:
+    moved = shift(entry, row.source or b"", shown=shown)
     if place.position is not None:
-        wanted = [place.position]
+        wanted = [at for at, part in enumerate(row.parts or ()) if part.id == id]
     else:
         wanted = [*range(1, len(row.parts or ())), 0]
     for position in wanted:

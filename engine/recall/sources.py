@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from engine.model import Entry
 from engine.namespace import Scope
 from engine.passages import body_of
-from engine.reader import Reader
+from engine.reader import Reader, Row
 
 DERIVED_FROM = "derived_from"
 
@@ -37,21 +37,30 @@ def sources_of(
     scope: Scope,
     entries: Sequence[Entry],
     path_of: Callable[[Entry], str | None],
+    *,
+    at_ns: int | None = None,
 ) -> tuple[Mapping[int, tuple[str, ...]], tuple[Source, ...]]:
     """(ids of its sources by the number of each engram that has any, all sources).
 
     Sources stand in order of first appearance: by the order of `entries`, and for one engram in the
     order in which it names them; each once. Ids are given of all that the scope sees; a source that
-    cannot be read is not among the second. One look into the store, however many there are.
+    cannot be read is not among the second. `at_ns`: sources as they were then, of what was derived
+    by then. One look into the store, however many there are.
     """
     ids: dict[int, tuple[str, ...]] = {}
     appeared: dict[int, Entry] = {}
     for entry in entries:
-        own = {each.no: each for each in _sources(reader, scope, entry)}
+        own = {each.no: each for each in _sources(reader, scope, entry, at_ns)}
         if own:
             ids[entry.no] = tuple(each.id for each in own.values())
             appeared.update((no, each) for no, each in own.items() if no not in appeared)
-    rows = reader.hydrate(list(appeared.values()))
+    rows: Mapping[int, Row]
+    if at_ns is None:
+        rows = reader.hydrate(list(appeared.values()))
+    else:
+        then = reader.hydrate_at(list(appeared.values()), at_ns)
+        rows = then.rows
+        appeared.update(then.entries)
     found = [
         Source(each.id, each, path_of(each), row.title, body_of(row) or row.summary)
         for no, each in appeared.items()
@@ -67,10 +76,12 @@ def consolidated(reader: Reader, entry: Entry) -> bool:
     return kind is not None and kind.consolidated
 
 
-def _sources(reader: Reader, scope: Scope, entry: Entry) -> list[Entry]:
+def _sources(reader: Reader, scope: Scope, entry: Entry, at_ns: int | None) -> list[Entry]:
     found = []
     for step in reader.edges.steps_out(entry.no):
         if step.relation == DERIVED_FROM and step.target >= 0:
+            if at_ns is not None and step.row.created_ns > at_ns:
+                continue
             source = reader.entries.get(step.target)
             if source is not None and source.deleted_ns is not None:
                 source = reader.entries.successor(step.target)

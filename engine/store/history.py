@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
@@ -155,6 +155,66 @@ def _within_bytes(candidates: list[_Replaced], limit: int) -> list[_Replaced]:
     return [one for one in candidates if one.past.seq not in dropped]
 
 
+@dataclass(frozen=True, slots=True)
+class AtTime:
+    """What some engrams were at a time: the row of each that was there, by its number.
+
+    `absent` were not there yet, or deleted; `gone` were there, and that version is not kept.
+    """
+
+    seqs: Mapping[int, int]
+    absent: frozenset[int]
+    gone: frozenset[int]
+
+
+def at_time(
+    rows: Iterable[Past], created: Mapping[int, int], at_ns: int, now_ns: int, config: Config
+) -> AtTime:
+    """Choose among all rows of the engrams in `created`, which says when each was made.
+
+    Only present states and the versions that `kept` shows count, so that the answer does not depend
+    on when the history was pruned. A row without a version of its own (attributes, the host's
+    parts) counts where it is the present one.
+    """
+    held = list(rows)
+    shown = kept(held, now_ns, config).shown
+    seqs: dict[int, int] = {}
+    gone: set[int] = set()
+    by_engram: dict[int, list[Past]] = {}
+    for row in sorted(held, key=lambda past: past.seq):
+        by_engram.setdefault(row.engram, []).append(row)
+    for engram, every in by_engram.items():
+        usable = _usable(every, shown)
+        before = [at for at, row in enumerate(usable) if row.at_ns <= at_ns]
+        if not before:
+            if created.get(engram, at_ns) <= at_ns:
+                gone.add(engram)
+            continue
+        row = usable[before[-1]]
+        after = usable[before[-1] + 1] if before[-1] + 1 < len(usable) else None
+        deaths = [
+            each.at_ns
+            for each in every
+            if each.deleted and row.seq < each.seq and (after is None or each.seq < after.seq)
+        ]
+        if row.deleted or any(death <= at_ns for death in deaths):
+            continue
+        if after is not None and after.event == "revive" and not deaths:
+            gone.add(engram)  # it was dead for a while, nobody knows how long
+            continue
+        seqs[engram] = row.seq
+    return AtTime(seqs, frozenset(created.keys() - seqs.keys() - gone), frozenset(gone))
+
+
+def _usable(every: Sequence[Past], shown: frozenset[int]) -> list[Past]:
+    """The rows of one engram that can be told, oldest first."""
+    present = every[-1]
+    begun = [row for row in every if row.event not in _NO_VERSIONS][-1:]
+    same = [row for row in begun if row.source_seq == present.source_seq]
+    seqs = {present.seq, *(row.seq for row in same)}
+    return [row for row in every if row.seq in shown or row.seq in seqs]
+
+
 # -- over the store ---------------------------------------------------------------
 def history(cursor: Cursor, engram: int, now_ns: int, config: Config) -> list[Version]:
     """The replaced versions of an engram that are kept, newest first, without their bytes."""
@@ -162,6 +222,15 @@ def history(cursor: Cursor, engram: int, now_ns: int, config: Config) -> list[Ve
     shown = kept([Past(*row) for row in rows], now_ns, config).shown
     found = versions.rows(cursor, sorted(shown))
     return [found[seq] for seq in sorted(found, reverse=True)]
+
+
+def rows_of(cursor: Cursor, engrams: Iterable[int]) -> list[Past]:
+    """Every row of some engrams, as the rule needs it; one query."""
+    numbers = ", ".join(str(int(no)) for no in engrams)
+    if not numbers:
+        return []
+    rows = cursor.execute(f"{_PAST} WHERE engram IN ({numbers})").fetchall()
+    return [Past(*row) for row in rows]
 
 
 def _settle(cursor: Cursor, past: Sequence[Past], rule: Kept) -> None:

@@ -25,6 +25,7 @@ from engine.notes import Notes
 from engine.ports import Reranker
 from engine.prepare import Bench, Prepared, judge, prepare
 from engine.properties import PropertyIndex
+from engine.reader import Changed, Then
 from engine.recall.pack import Pack
 from engine.recall.pairs import parse_pairs
 from engine.recall.recall import recall
@@ -97,6 +98,7 @@ class Library:
         self.properties = PropertyIndex()
         self.index = Index()
         self.rows: dict[int, Held] = {}
+        self.versions: dict[int, list[Entry]] = {}
         self.results = ResultSets(self.config, lambda: self.now)
         self.engram_vectors = EngramVectors()
         self.reranker: Reranker | None = None
@@ -139,6 +141,7 @@ class Library:
             source_seq=self._seq, title=content.head.title, parts=len(content.parts),
         )  # fmt: skip
         self._index(entry, content, embed)
+        self.versions.setdefault(no, []).append(entry)
         return entry
 
     def _index(self, entry: Entry, content: Prepared, embed: bool) -> None:
@@ -197,6 +200,25 @@ class Library:
 
     def hydrate(self, entries: Sequence[Entry]) -> Mapping[int, Held]:
         return {entry.no: self.rows[entry.seq] for entry in entries if entry.seq in self.rows}
+
+    def hydrate_at(self, entries: Sequence[Entry], at_ns: int) -> Then:
+        """As `put` says they were, by `days`; every version is kept."""
+        were = {
+            entry.no: [one for one in self.versions[entry.no] if one.updated_ns <= at_ns]
+            for entry in entries
+        }
+        held = {no: found[-1] for no, found in were.items() if found}
+        rows = {no: self.rows[one.seq] for no, one in held.items()}
+        changed = {
+            entry.no: Changed(
+                [part.id for part in self.rows[entry.seq].parts],
+                [part.id for part in rows[entry.no].parts],
+                [line.split() for line in rows[entry.no].terms],
+            )
+            for entry in entries
+            if entry.no in held and held[entry.no].seq != entry.seq
+        }
+        return Then(rows, held, frozenset(were.keys() - held.keys()), changed=changed)
 
     def part_terms(self, entries: Sequence[Entry]) -> Mapping[int, Sequence[str]]:
         return {entry.no: self.rows[entry.seq].terms for entry in entries}
