@@ -161,6 +161,13 @@ class Asking:
         """
         return self._upkeep.digests.rebuild(scope, name, progress, anew=anew)
 
+    def opened(self, scope: Scope, entry: Entry, session: str, process: str) -> None:
+        """The file of an engram was opened to be read, which `engine.demand` may count.
+
+        `process` is named as in the `by` of what it writes. Costs microseconds, fails never.
+        """
+        self._upkeep.state.demand.opened(scope, entry, session, process)
+
     def recall(
         self,
         scope: Scope,

@@ -104,7 +104,9 @@ class Demand:
             return self._utility.of(scope, engrams, now)
 
     def counts(self, scope: Scope) -> Mapping[str, int]:
-        """How many events count for a scope, by class."""
+        """How many events count for a scope, by class; nothing where demand is off."""
+        if not self.on:
+            return {}
         with self._lock:
             return self._utility.counts(scope)
 

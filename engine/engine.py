@@ -220,13 +220,6 @@ class Engine(Asking, Walking):
         """The engram that a path lost within the grace time and that lives nowhere."""
         return lost(self._state, self._place(scope, kind, slug))
 
-    def opened(self, scope: Scope, entry: Entry, session: str, process: str) -> None:
-        """The file of an engram was opened to be read (`engine.demand`); costs microseconds.
-
-        `process` is named as the `by` of what it writes.
-        """
-        self._state.demand.opened(scope, entry, session, process)
-
     def status(self, scope: Scope) -> Status:
         """Counts of what the scope covers."""
         upkeep = self._upkeep

@@ -70,6 +70,7 @@ def rename(
         connect(state, plan)
         run(state, plan)
         changes += plan.changes
+        state.demand.wrote(commit.entry, by)
         return commit
 
 

@@ -73,6 +73,7 @@ def put(state: State, scope: Scope, draft: Draft, expect: int | None = None) -> 
                     connect(state, plan)
                     run(state, plan)
                     changes += plan.changes
+                    state.demand.wrote(commit.entry, draft.by)
                     return commit
             work = make_ready(state, scope, draft, new_id)
         raise AssertionError("work done under the lock is right")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
+
+from engramfs.ports import Caller as AnyCaller
 
 _KEPT_SECONDS = 1.0  # a thread number is not given out again so soon
 _KEPT = 256
@@ -10,7 +13,7 @@ _processes: dict[int, tuple[float, int]] = {}
 
 
 class Caller:
-    """The caller of one operation. `pid` and `sid` look into /proc, the rest is at hand.
+    """The caller of one operation. `pid` looks into /proc, the rest is at hand.
 
     The kernel names the thread; it waits for our answer, so /proc still shows it.
     """
@@ -39,8 +42,16 @@ class Caller:
 
     @property
     def sid(self) -> int:
-        """The session of the process; 0 where /proc does not show it."""
-        return session_of(self.pid)
+        """The session of the process; 0 where that is gone, or in another container."""
+        try:
+            return os.getsid(self.tid) if self.tid else 0
+        except OSError:
+            return 0
+
+
+def asker(caller: AnyCaller) -> str:
+    """Who asks, as demand tells sessions apart."""
+    return f"{caller.uid}:{caller.sid}"
 
 
 def process_of(tid: int) -> int:
@@ -52,16 +63,3 @@ def process_of(tid: int) -> int:
         return tid
     at = status.find(b"\nTgid:")
     return int(status[at + 6 :].split(None, 1)[0]) if at >= 0 else tid
-
-
-def session_of(pid: int) -> int:
-    """The session id of a process, 0 when that is unknown."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
-            stat = file.read()
-    except OSError:
-        return 0
-    # The command name stands in parentheses and may hold anything, so count behind the last one:
-    # state, parent, process group, session.
-    fields = stat[stat.rfind(b")") + 1 :].split()
-    return int(fields[3]) if len(fields) > 3 else 0

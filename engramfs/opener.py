@@ -18,9 +18,10 @@ from engramfs.address import (
     forbidden_plain,
 )
 from engramfs.aliases import Alias, Aliases
+from engramfs.caller import asker
 from engramfs.errors import FsError
 from engramfs.files import File, place_of
-from engramfs.ground import Ground, is_hidden, misnamed, not_there
+from engramfs.ground import Ground, by, is_hidden, misnamed, not_there
 from engramfs.handles import Pinned, PlainHandle, Talk
 from engramfs.inodes import Node
 from engramfs.looking import Looking, missing, special_name
@@ -31,6 +32,7 @@ from engramfs.walks import Walks
 
 _FRESH_SECONDS = 1.0  # a file hidden longer ago was no accident of timing
 _KEPT_LATE = 256
+_SERVER = os.getpid()  # reads on nobody's behalf
 
 
 class Opener:
@@ -50,6 +52,7 @@ class Opener:
         self._rejected = rejected
         self._walks = walks
         self._late: dict[int, Address] = {}  # by thread: what it opened too late
+        self._counts = ground.engine.config.demand  # who reads: to find that out costs 30 µs
 
     def open(self, node: Node, flags: int, caller: Caller) -> Opened:
         """Open what is there. EISDIR, ENOENT, EACCES (generated), EROFS, ESTALE."""
@@ -128,7 +131,14 @@ class Opener:
             return self._stage_existing(address, flags, caller)
         if self._aliases.hides and self._aliases.hidden(address):
             raise not_there()
-        return Opened(self._ground.add(self._pin(address, caller)), True)
+        return Opened(self._ground.add(self._read(address, caller)), True)
+
+    def _read(self, address: EngramFile, caller: Caller) -> Pinned:
+        """A handle for reading; that it was opened may be counted (`engine.demand`)."""
+        handle, ground = self._pin(address, caller), self._ground
+        if self._counts and handle.entry is not None and caller.pid != _SERVER:
+            ground.engine.opened(ground.scope, handle.entry, asker(caller), by(caller))
+        return handle
 
     def _pin(self, address: EngramFile, caller: Caller) -> Pinned:
         ground = self._ground
@@ -205,7 +215,7 @@ class Opener:
                 if flags & os.O_EXCL:
                     raise FsError("EEXIST", f"{ground.path(address)} is there already")
                 if not flags & (os.O_ACCMODE | os.O_TRUNC):
-                    opened = Opened(ground.add(self._pin(address, caller)), True)
+                    opened = Opened(ground.add(self._read(address, caller)), True)
                 else:
                     opened = Opened(ground.add(self._stage(address, entry, flags, caller)), True)
             else:

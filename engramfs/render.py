@@ -81,6 +81,7 @@ def status_values(status: Status, about: Mapping[str, object]) -> dict[str, obje
         "digests_made": "by themselves" if status.digests.making == "on" else "when asked for",
         "refusals": status.refusals,
         "commit": status.seq,
+        "events": dict(status.events),
         "misses": list(status.misses),
         "problems": list(status.problems),
     }

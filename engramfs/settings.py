@@ -32,6 +32,7 @@ _SOME = frozenset(  # nothing goes on with none of these
     {
         *("store_threads", "store_memory_small", "store_memory_medium", "store_memory_large"),
         *("model_threads", "model_tokens", "part_tokens", "embed_batch", "load_batch"),
+        *("demand_half", "demand_half_life_days"),
         "summarizer_seconds",
     }
 )
