@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal
 
 from engine.errors import Problem as Problem
+
+if TYPE_CHECKING:  # its import takes longer than all else here
+    import numpy as np
+    from numpy.typing import NDArray
 
 # Ordered name=value attributes, for example (("team", "sales"), ("project", "apollo")).
 Namespace = tuple[tuple[str, str], ...]
