@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,12 +21,13 @@ _WAYS = (  # (way to search, its flag, what it does)
 _ANY_KEY = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 
 
-def pairs_of(words: Sequence[str]) -> list[tuple[str, str]]:
+def pairs_of(words: Sequence[str], plain: str = "q") -> list[tuple[str, str]]:
     """Words of a command line as the pairs of a request.
 
     `--key value` and `--key=value` are pairs, a `--key` without a value is on, dashes in a key may
     stand for its underscores (not in the NAME of prop.NAME, which is the author's); everything
-    else, and everything behind `--`, is the question. Raises Failed for words that are not UTF-8.
+    else, and everything behind `--`, is the question, or what else `plain` names. Raises Failed for
+    words that are not UTF-8.
     """
     for word in words:
         if any("\ud800" <= character <= "\udfff" for character in word):
@@ -47,7 +49,7 @@ def pairs_of(words: Sequence[str]) -> list[tuple[str, str]]:
         family, dot, name = key.partition(".")
         pairs.append((family.replace("-", "_") + dot + name, value))
     if question:
-        pairs.insert(0, ("q", " ".join(question)))
+        pairs.insert(0, (plain, " ".join(question)))
     return pairs
 
 
@@ -61,10 +63,40 @@ class _WithDashes(click.Command):
 
 @group.command(cls=_WithDashes, context_settings=_ANY_KEY)
 @click.argument("question", nargs=-1, type=click.UNPROCESSED)
+@click.option("--explain", is_flag=True, help="Add why each is there and others are not.")
 @store_options
-def recall(question: tuple[str, ...], store: Path | None, namespace: tuple[str, ...]) -> None:
+def recall(
+    question: tuple[str, ...], explain: bool, store: Path | None, namespace: tuple[str, ...]
+) -> None:
     """Context for QUESTION within a budget. Any key of a request is an option: --budget 2000."""
-    answer = ask("recall", store, namespace, {"pairs": pairs_of(question)})
+    pairs = pairs_of(question)
+    if explain:
+        pairs.append(("trace", "on"))
+    answer = ask("recall", store, namespace, {"pairs": pairs, "session": _session()})
+    click.echo(answer["text"], nl=False)
+
+
+def _session() -> str:
+    """Who asks, as a mount tells its callers apart."""
+    return f"{os.getuid()}:{os.getsid(0)}"
+
+
+@group.command(cls=_WithDashes, context_settings=_ANY_KEY)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="")
+@store_options
+def briefing(words: tuple[str, ...], store: Path | None, namespace: tuple[str, ...]) -> None:
+    """What to know before starting. Any key of a briefing is an option: --budget 800."""
+    answer = ask("briefing", store, namespace, {"pairs": pairs_of(words), "session": _session()})
+    click.echo(answer["text"], nl=False)
+
+
+@group.command(cls=_WithDashes, context_settings=_ANY_KEY)
+@click.argument("prompt", nargs=-1, type=click.UNPROCESSED)
+@store_options
+def match(prompt: tuple[str, ...], store: Path | None, namespace: tuple[str, ...]) -> None:
+    """Engrams that PROMPT touches on; nothing where none does. Any key is an option: --limit 1."""
+    pairs = pairs_of(prompt, "prompt")
+    answer = ask("match", store, namespace, {"pairs": pairs, "session": _session()})
     click.echo(answer["text"], nl=False)
 
 

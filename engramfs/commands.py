@@ -65,6 +65,11 @@ def _pairs(arguments: Message) -> tuple[tuple[str, str], ...]:
     return tuple((str(key), str(value)) for key, value in arguments["pairs"])
 
 
+def _session(arguments: Message) -> str:
+    """Who asks, for demand."""
+    return str(arguments.get("session", ""))
+
+
 def _status(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
     from engramfs.render import status_values
 
@@ -82,18 +87,51 @@ def _recall(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
     from engine.recall.request import parse_request
 
     try:
-        request = parse_request(_pairs(arguments), host.engine.catalogue, host.engine.config)
+        engine = host.engine
+        request = parse_request(
+            _pairs(arguments), engine.catalogue, engine.config, counters=engine.counters
+        )
         if request.token:
             # Commands have the rights of the whole store: what a mount was told they may read.
             mounts = host.mountpoints if scope.covers(host.tree) else ()
             return {"text": host.packs.again(request.token, scope, *mounts).decode()}
-        pack = host.engine.recall(
-            scope, request, path_of=lambda entry: _path(host, entry), shown=host.show_id
-        )
+        pack = engine.recall(
+            scope, request, path_of=lambda entry: _path(host, entry), shown=host.show_id,
+            session=_session(arguments),
+        )  # fmt: skip
     except Invalid as error:
         raise Failed(str(wire.failure(error)), 2) from error
     host.packs.put(scope, pack.token, pack.rendered)
     return {"text": pack.rendered.decode("utf-8", "replace")}
+
+
+def _briefing(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+    from engine.briefing.request import parse_briefing
+
+    engine = host.engine
+    try:
+        request = parse_briefing(_pairs(arguments), engine.catalogue, engine.config)
+        found = engine.briefing(
+            scope, request, path_of=lambda entry: _path(host, entry), session=_session(arguments)
+        )
+    except Invalid as error:
+        raise Failed(str(wire.failure(error)), 2) from error
+    host.packs.put(scope, found.token, found.rendered)
+    return {"text": found.rendered.decode("utf-8", "replace")}
+
+
+def _match(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+    from engine.match_request import parse_match
+
+    engine = host.engine
+    try:
+        request = parse_match(_pairs(arguments), engine.catalogue, engine.config)
+        found = engine.match(
+            scope, request, path_of=lambda entry: _path(host, entry), session=_session(arguments)
+        )
+    except Invalid as error:
+        raise Failed(str(wire.failure(error)), 2) from error
+    return {"text": found.rendered.decode("utf-8", "replace")}
 
 
 def _next_request(set_id: str, offset: int, limit: int) -> str:
@@ -342,6 +380,8 @@ def _reindex(host: Host, scope: Scope, arguments: Message, progress: Progress) -
 _COMMANDS: Mapping[str, Callable[[Host, Scope, Message, Progress], Message]] = {
     "status": _status,
     "recall": _recall,
+    "briefing": _briefing,
+    "match": _match,
     "search": _search,
     "graph": _graph,
     "graph show": _graph_show,

@@ -181,26 +181,32 @@ class ControlFiles:
     def _by_name(self, special: SpecialName, request: str, caller: Caller) -> bytes:
         try:
             pairs = parse_pairs(request)
-            self._last.put(_session(special, caller), pairs)
+            if not special.unasked:
+                self._last.put(_session(special, caller), pairs)
         except Invalid:
             pairs = (("", request),)  # only to name it: asking it raises this again
         return self._kept(
             special,
             pairs,
             NAME,
-            lambda: self._questions.answer(special.name, parse_pairs(request), NAME),
+            lambda: self._questions.answer(
+                special.name, parse_pairs(request), NAME, _asker(caller)
+            ),
         )
 
     def _bare(self, special: SpecialName, caller: Caller) -> bytes:
-        """The answer to this session's last request, the usage before the first."""
+        """The answer to this session's last request; before the first one the usage, or what the
+        name answers unasked."""
         last = self._last.get(_session(special, caller))
         if isinstance(last, _Failure):
             raise last.error()
         if isinstance(last, bytes):
             return last
+        if last is None and special.unasked:
+            return self._written(special, (), AGAIN, caller)
         if last is None:
             return render.usage_text(special, self._settings.mountpoint)
-        return self._written(special, last, AGAIN)
+        return self._written(special, last, AGAIN, caller)
 
     def _do(self, special: SpecialName, request: bytes, caller: Caller) -> None:
         """Make or remove an edge: once, at the close of the handle or before its answer is read.
@@ -228,10 +234,11 @@ class ControlFiles:
         """
         pairs, waits = self._judged(special, request, caller)
         if waits:
-            self._written(special, pairs, WRITTEN)
+            self._written(special, pairs, WRITTEN, caller)
 
     def _answer(self, special: SpecialName, request: bytes, caller: Caller) -> bytes:
-        return self._written(special, self._judged(special, request, caller)[0], WRITTEN)
+        pairs, _ = self._judged(special, request, caller)
+        return self._written(special, pairs, WRITTEN, caller)
 
     def _judged(self, special: SpecialName, request: bytes, caller: Caller) -> tuple[Pairs, bool]:
         """(the pairs, do they wait for vectors); this caller's last request from now on."""
@@ -246,9 +253,12 @@ class ControlFiles:
         self._last.put(_session(special, caller), pairs)
         return pairs, waits
 
-    def _written(self, special: SpecialName, pairs: Pairs, form: str) -> bytes:
+    def _written(self, special: SpecialName, pairs: Pairs, form: str, caller: Caller) -> bytes:
         return self._kept(
-            special, pairs, WRITTEN, lambda: self._questions.answer(special.name, pairs, form)
+            special,
+            pairs,
+            WRITTEN,
+            lambda: self._questions.answer(special.name, pairs, form, _asker(caller)),
         )
 
     # -- outcomes ----------------------------------------------------------
@@ -346,6 +356,11 @@ class ControlFiles:
 
 def _session(special: SpecialName, caller: Caller) -> tuple[str, int, int]:
     return special.name, caller.uid, caller.sid
+
+
+def _asker(caller: Caller) -> str:
+    """Who asks, as demand tells sessions apart."""
+    return f"{caller.uid}:{caller.sid}"
 
 
 def _shown_request(special: SpecialName, pairs: Pairs, most: int = 200) -> str:

@@ -25,9 +25,9 @@ class SpecialName:
 
     `mode` holds permission bits. `asks`: the name has `?` and `:` forms that carry a request.
     `writable`: a question, whose request may be written to it too, and whose last answer to a
-    session is read from the bare name. `changes`: what is written to it is done, so it has no name
-    that carries a request: a lookup must change nothing. `help` is its line in `.help`, `example` a
-    request.
+    session is read from the bare name; `unasked`: until one is written, the bare name answers a
+    request without a key. `changes`: what is written to it is done, so it has no name that carries
+    a request: a lookup must change nothing. `help` is its line in `.help`, `example` a request.
     """
 
     name: str
@@ -38,6 +38,7 @@ class SpecialName:
     writable: bool = False
     example: str = ""
     changes: bool = False
+    unasked: bool = False
 
     @property
     def exists(self) -> bool:
@@ -80,10 +81,8 @@ def _answer(name: str, help_line: str, example: str = "", *, asks: bool = True) 
     return SpecialName(name, Kept.ANSWER, 0o444, help_line, asks, example=example)
 
 
-def _question(name: str, help_line: str, example: str) -> SpecialName:
-    return SpecialName(
-        name, Kept.ANSWER, 0o644, help_line, asks=True, writable=True, example=example
-    )
+def _question(name: str, help_line: str, example: str, *, unasked: bool = False) -> SpecialName:
+    return SpecialName(name, Kept.ANSWER, 0o644, help_line, True, True, example, unasked=unasked)
 
 
 def _order(name: str, help_line: str, example: str) -> SpecialName:
@@ -98,6 +97,8 @@ def _later(name: str, help_line: str) -> SpecialName:
 
 _ROWS = (
     _question(".recall", "a context pack for a question", "q=pump failures&budget=2000"),
+    _question(".briefing", "what to know before starting", "budget=800", unasked=True),
+    _question(".match", "engrams that a prompt touches on", "prompt=the pump is hot again"),
     _question(".search", "one page of ranked engrams", "q=pump&limit=5"),
     _question(
         ".find_exact", "engrams by id, title, a piece of a word or its misspelling", "q=pmup"
@@ -147,8 +148,6 @@ _ROWS = (
         example="ask=map",
     ),
     _later(".history", "earlier versions"),
-    _later(".briefing", "what to know before starting"),
-    _later(".match", "engrams that a text touches on"),
     _later(".metrics", "counters for a monitor"),
 )
 

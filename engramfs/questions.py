@@ -7,7 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from engine.briefing.request import BriefingRequest, briefing_keys, parse_briefing
+from engine.config import Config
 from engine.errors import Invalid, Problem
+from engine.match_request import MatchRequest, match_keys, parse_match
 from engine.recall.pairs import Pairs, parse_written
 from engine.recall.request import RecallRequest, parse_request
 from engine.recall.searches import SearchRequest, parse_search
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from engine.model import Entry, Page
     from engine.namespace import Scope
 
-RECALL = ".recall"
+RECALL, BRIEFING, MATCH = ".recall", ".briefing", ".match"
 GRAPH = ".graph"  # its `?` form asks of the graph as a whole
 DIGESTS = ".digests"  # its `?` form tells what digests there are
 
@@ -41,10 +44,15 @@ DIGESTS = ".digests"  # its `?` form tells what digests there are
 NAME, WRITTEN, AGAIN = "name", "written", "again"
 
 
+_UNASKED = {BRIEFING: frozenset(briefing_keys(Config())), MATCH: frozenset(match_keys(Config()))}
+
+
 def written_pairs(name: str, data: bytes) -> Pairs:
-    """A request that was written to a control file. Plain text is the question, the engram to begin
-    from, or for an edge its three words."""
+    """A request that was written to a control file. Plain text is the question, the prompt, the
+    engram to begin from, or for an edge its three words."""
     asked = name.removeprefix(".")
+    if name in _UNASKED:
+        return parse_written(data, _UNASKED[name], "prompt" if name == MATCH else "q")
     if asked in EDGE_KEYS:
         return edge_pairs(parse_written(data, EDGE_KEYS[asked], LINE))
     keys = ASKS.get(asked, ())
@@ -86,16 +94,31 @@ class Questions:
         """Invalid for a bad request. True when the request waits for pending vectors."""
         if name == RECALL:
             return self._recall_request(pairs, form).fresh
+        if name == BRIEFING:
+            self._briefing_request(pairs)
+            return False
+        if name == MATCH:
+            self._match_request(pairs, form)
+            return False
         if _asks_graph(name):
             self._graph_request(name, pairs, form)
             return False
         return self._search_request(name, pairs, form).fresh
 
-    def answer(self, name: str, pairs: Pairs, form: str) -> bytes:
-        """The whole answer. Invalid, NotFound for an unknown token, set or engram,
-        StrictRecallFailed."""
+    def answer(self, name: str, pairs: Pairs, form: str, session: str = "") -> bytes:
+        """The whole answer; `session` is who asks, for demand. Invalid, NotFound for an unknown
+        token, set or engram, StrictRecallFailed."""
         if name == RECALL:
-            return self._recall(self._recall_request(pairs, form), form)
+            return self._recall(self._recall_request(pairs, form), form, session)
+        if name == BRIEFING:
+            return self._briefing(self._briefing_request(pairs), session)
+        if name == MATCH:
+            return self._engine.match(
+                self._scope,
+                self._match_request(pairs, form),
+                path_of=self._path_of,
+                session=session,
+            ).rendered
         if _asks_graph(name):
             request = self._graph_request(name, pairs, form)
             return graph_answers.answer(self._view(request.format), request)
@@ -159,7 +182,7 @@ class Questions:
 
         return next_request
 
-    def _recall(self, request: RecallRequest, form: str) -> bytes:
+    def _recall(self, request: RecallRequest, form: str, session: str) -> bytes:
         if request.token:
             return self._packs.again(request.token, self._mountpoint)
         if form == AGAIN:
@@ -170,9 +193,15 @@ class Questions:
             path_of=self._path_of,
             shown=self._shown,
             seconds=self._seconds(form),
+            session=session,
         )
         self._packs.put(self._mountpoint, pack.token, pack.rendered)
         return pack.rendered
+
+    def _briefing(self, request: BriefingRequest, session: str) -> bytes:
+        found = self._engine.briefing(self._scope, request, path_of=self._path_of, session=session)
+        self._packs.put(self._mountpoint, found.token, found.rendered)
+        return found.rendered
 
     def _seconds(self, form: str) -> float:
         """What the vector channel may take: the lookup of a name holds up its directory."""
@@ -182,6 +211,21 @@ class Questions:
     def _recall_request(self, pairs: Pairs, form: str) -> RecallRequest:
         return parse_request(
             self._limited(pairs),
+            self._engine.catalogue,
+            self._engine.config,
+            form=NAME if form == NAME else WRITTEN,
+            ceiling=self._scope,
+            counters=self._engine.counters,
+        )
+
+    def _briefing_request(self, pairs: Pairs) -> BriefingRequest:
+        engine = self._engine
+        limited = self._limited(pairs, asks=True)
+        return parse_briefing(limited, engine.catalogue, engine.config, ceiling=self._scope)
+
+    def _match_request(self, pairs: Pairs, form: str) -> MatchRequest:
+        return parse_match(
+            self._limited(pairs, asks=True),
             self._engine.catalogue,
             self._engine.config,
             form=NAME if form == NAME else WRITTEN,
@@ -197,15 +241,19 @@ class Questions:
             form=NAME if form == NAME else WRITTEN,
         )
 
-    def _limited(self, pairs: Pairs) -> Pairs:
-        """The pairs of a request that no kind outside the mountpoint can answer."""
+    def _limited(self, pairs: Pairs, *, asks: bool = False) -> Pairs:
+        """The pairs of a request that no kind outside the mountpoint can answer.
+
+        `asks`: it is a question without naming any kind.
+        """
         shown = self._kinds()
         keys = {key for key, _ in pairs}
         if shown is None or "set" in keys:
             return pairs
         if "kinds" not in keys:
             # Without a question the request is refused as it stands; it did not ask to browse.
-            return (*pairs, ("kinds", ",".join(sorted(shown)))) if "q" in keys else pairs
+            asked = asks or "q" in keys
+            return (*pairs, ("kinds", ",".join(sorted(shown)))) if asked else pairs
         names = [
             name.strip() for key, value in pairs if key == "kinds" for name in value.split(",")
         ]

@@ -118,6 +118,8 @@ def usage_text(special: SpecialName, place: str = "/engram") -> bytes:
         return _RECALL_USAGE.format(place=place).encode()
     name, file = special.name.removeprefix("."), f"{place}/{special.name}"
     search = SEARCHES.get(name)
+    if name == "match":
+        return _MATCH_USAGE.format(file=file, example=special.example).encode()
     if search is None:
         from engramfs.graph_requests import ASKS, EDGE_KEYS
 
@@ -193,6 +195,16 @@ Nothing was asked in this session yet. This file finds
 
 Keys, joined by &: {keys}{filters}.
 {operators}"""
+
+_MATCH_USAGE = """\
+Nothing was asked in this session yet. This file gives the engrams that a prompt touches on, at most
+three; where there is none, the answer is empty.
+
+  cat '{file}?{example}'
+  echo 'a prompt of any length' > {file}; cat {file}
+
+Keys, joined by &: prompt, limit, kinds, format (md or json), and the filters of .recall.
+"""
 
 _GRAPH_USAGE = """\
 Nothing was asked in this session yet. This file tells

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -50,6 +51,7 @@ class FakeEngine:
     recorded: list[Notice] = field(default_factory=list)
     listeners: list[Callable[[Change], None]] = field(default_factory=list)
     failure: Exception | None = None
+    counters: tuple[str, ...] = ()
 
     def recall(
         self,
@@ -59,7 +61,9 @@ class FakeEngine:
         path_of: object,
         shown: bool,
         seconds: float,
+        session: str,
     ) -> FakePack:
+        assert re.fullmatch("[0-9]+:[0-9]+", session)
         self.asked.append(request)
         self.seconds.append(seconds)
         if self.failure is not None:
@@ -220,7 +224,7 @@ def test_a_token_reads_an_answer_again_whoever_asks(desk: Desk) -> None:
         ".recall?",
         ".recall?q=a&budget=no",
         ".recall?q=a&fresh=on",
-        ".recall?q=a&themes=on",
+        ".recall?q=a&themes=maybe",
         ".recall?q=a&prop.nobody=1",
         ".recall?plain",
         ".recall?q=\udcff",
@@ -305,6 +309,7 @@ def test_search_in_both_formats(desk: Desk) -> None:
     assert set(page["items"][0]) == {
         *("path", "id", "kind", "title", "summary", "status", "source_role", "score"),
         *("channels", "tokens", "relation", "body", "passages", "properties"),
+        *("surface", "fact", "source_ids", "same_as"),
     }
     assert page["items"][0]["passages"][0]["start_line"] == 3
     assert page["controls"]["kinds"] == ["Deal", "task"]

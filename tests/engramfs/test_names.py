@@ -15,7 +15,7 @@ RESERVED = [
 IN_THIS_RELEASE = {
     ".recall", ".search", ".schema", ".status", ".errors", ".rejected", ".help", ".events",
     ".find_exact", ".find_objects", ".continue", ".text", ".vector", ".graph", ".views",
-    ".expand", ".neighbours", ".find_links", ".link", ".unlink", ".digests",
+    ".expand", ".neighbours", ".find_links", ".link", ".unlink", ".briefing", ".match", ".digests",
 }  # fmt: skip
 
 
