@@ -247,11 +247,14 @@ def _packed(
         candidates = in_order(
             digests, list(compress(engrams, free)), list(compress(told, hanging)), request.limit
         )
-    packed = pack(
-        items(asked, ranking, candidates), form, _account(asked, candidates, said), limits,
-        asked.count, partial(tail_of, asked, ranking, form),
-    )  # fmt: skip
-    return packed, digests
+    while True:
+        account = _account(asked, candidates, said)
+        packed = pack(
+            items(asked, ranking, candidates), form, account, limits, asked.count,
+            partial(tail_of, asked, ranking, form),
+        )  # fmt: skip
+        if account.degraded == _account(asked, candidates, said).degraded:
+            return packed, digests  # else an engram turned out damaged when its row was read
 
 
 def _facts(asked: Asked, narrowed: Narrowed, ranking: Ranking, said: _Said) -> tuple[Fact, ...]:
@@ -295,7 +298,7 @@ def _account(asked: Asked, candidates: Sequence[Candidate], said: _Said) -> Fact
         counter=request.counter,
         controls=controls_of(request),
         changed=changed_controls(request, asked.reader.config),
-        degraded=tuple(said.degraded),
+        degraded=(*said.degraded, *asked.reader.unreadable(asked.scope)),
         warnings=tuple(said.warnings),
         count_untagged=bool(request.tags) and not strict_tags,
     )
