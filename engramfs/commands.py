@@ -110,7 +110,9 @@ def _briefing(host: Host, scope: Scope, arguments: Message, progress: Progress) 
 
     engine = host.engine
     try:
-        request = parse_briefing(_pairs(arguments), engine.catalogue, engine.config)
+        request = parse_briefing(
+            _pairs(arguments), engine.catalogue, engine.config, counters=engine.counters
+        )
         found = engine.briefing(
             scope, request, path_of=lambda entry: _path(host, entry), session=_session(arguments)
         )

@@ -221,7 +221,9 @@ class Questions:
     def _briefing_request(self, pairs: Pairs) -> BriefingRequest:
         engine = self._engine
         limited = self._limited(pairs, asks=True)
-        return parse_briefing(limited, engine.catalogue, engine.config, ceiling=self._scope)
+        return parse_briefing(
+            limited, engine.catalogue, engine.config, ceiling=self._scope, counters=engine.counters
+        )
 
     def _match_request(self, pairs: Pairs, form: str) -> MatchRequest:
         return parse_match(

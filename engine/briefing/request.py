@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -61,8 +61,9 @@ def parse_briefing(
     config: Config,
     *,
     ceiling: Scope | None = None,
+    counters: Collection[str] = (),
 ) -> BriefingRequest:
-    """Judge the pairs of a briefing; `ceiling` as in `parse_request`."""
+    """Judge the pairs of a briefing; `ceiling` and `counters` as in `parse_request`."""
     keys = [key for key in briefing_keys(config) if "." not in key]
     given = Given(pairs, keys, of="briefing", filters=False, namespaces=True)
     format = given.choice("format", FORMATS, "md")
@@ -70,7 +71,7 @@ def parse_briefing(
     given.time("now")
     request = BriefingRequest(
         budget=given.integer("budget", config.briefing_budget, least, config.recall_budget_max),
-        counter=given.choice("counter", COUNTERS, "o200k"),
+        counter=given.choice("counter", (*COUNTERS, *counters), "o200k"),
         kinds=given.kinds(catalogue),
         namespace=given.namespace(ceiling),
         now=given.one("now").strip(),

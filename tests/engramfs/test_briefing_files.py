@@ -194,3 +194,18 @@ def test_events_of_matches_are_counted_and_those_of_briefings_are_not(
     assert engine.reading.counted(SCOPE) == 0
     cat(mount, ".match?prompt=the+pump+overheating")
     assert engine.reading.counted(SCOPE) == 1
+
+
+def test_a_counter_of_the_host() -> None:
+    engine = Engine.open(
+        ":memory:", embed="off", counters={"words": lambda text: len(text.split())}
+    )
+    put(engine, "note", "a", "x\n")
+    files = ControlFiles(engine, SCOPE, ControlSettings("/m"))
+    text = cat(files, ".briefing?counter=words")
+    assert f"tokens: {len(text.split())}\n" in text and "counter=words" in text
+    assert "counter=words" in command(engine, "briefing", "--counter", "words")
+    with pytest.raises(FsError):
+        cat(files, ".briefing?counter=letters")
+    files.close()
+    engine.close()
