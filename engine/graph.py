@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -97,14 +97,32 @@ class Web:
         ranks = self._graph.personalized_pagerank(damping=damping, reset=reset, directed=False)
         return np.array(ranks, np.float64)
 
-    def communities(self) -> list[list[int]]:
+    def communities(self, before: Iterable[Sequence[int]] = ()) -> list[list[int]]:
         """Engram numbers that belong together by modularity (Leiden's algorithm, with the same
-        random numbers each time); the largest first, then by their first number."""
+        random numbers each time); the largest first, then by their first number.
+
+        `before` are communities of an earlier time to begin with: they stay much as they were
+        where little changed, while from nothing one more edge may turn all of them over.
+        """
         plain = self._graph.as_undirected(mode="collapse")
+        membership = self._membership(before)
+        rounds = _ROUNDS if membership is None else 1
         with _same_random():
-            found = plain.community_leiden(objective_function="modularity", n_iterations=_ROUNDS)
+            found = plain.community_leiden(
+                objective_function="modularity", n_iterations=rounds, initial_membership=membership
+            )
         groups = [[int(self.numbers[at]) for at in group] for group in found]
         return sorted(groups, key=lambda group: (-len(group), group[0]))
+
+    def _membership(self, groups: Iterable[Sequence[int]]) -> list[int] | None:
+        """A community for each vertex, those of no group in one of their own; None: no groups."""
+        alone = list(range(len(self.numbers)))
+        membership = list(alone)
+        for group in groups:
+            members = [at for no in group if (at := self._vertex(no)) is not None]
+            for at in members:
+                membership[at] = members[0]
+        return membership if membership != alone else None
 
     def near(self, no: int, hops: int) -> list[list[int]]:
         """Engram numbers by their hops from `no`, itself first; edges are walked both ways."""

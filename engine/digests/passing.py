@@ -147,7 +147,7 @@ class Pass:
             return held
         self._next_look = math.inf
         self._readers_first()
-        groups = Web(covered, source, target).communities() if len(source) else []
+        groups = Web(covered, source, target).communities(held[1]) if len(source) else []
         held = edges, [group for group in groups if len(group) >= config.digest_community]
         self._groups[namespace] = held
         self._looked[namespace] = time.monotonic()
