@@ -28,7 +28,9 @@ LOAD = time_words.load
 
 @pytest.fixture(autouse=True)
 def nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no engine's thread begins to read by itself."""
     monkeypatch.setattr(time_expressions, "_loaded", {})
+    monkeypatch.setattr("engine.time_warmth._AFTER_SECONDS", 3_600.0)
 
 
 @pytest.fixture
@@ -104,6 +106,7 @@ def test_who_ends_before_it_began_waits_for_nothing(slow: threading.Event) -> No
 
 def test_a_new_language_is_read_at_a_quiet_moment() -> None:
     desk = Desk()
+    desk.engine._upkeep.background.stop()  # which would do it by itself
     times = desk.engine._upkeep.times
     times.warm()
     assert not times.due()
