@@ -33,7 +33,7 @@ from engine.languages import DEFAULT_LANG, lang_of
 from engine.masks import Masks, masks
 from engine.match_forms import Match, render
 from engine.match_request import MatchRequest
-from engine.model import Entry
+from engine.model import Degraded, Entry
 from engine.namespace import Scope, bind
 from engine.query import Group, telling_words
 from engine.reader import Reader, Row
@@ -52,6 +52,7 @@ class Matches:
 
     items: tuple[Match, ...]
     total: int
+    degraded: tuple[Degraded, ...]
     rendered: bytes
 
 
@@ -75,7 +76,7 @@ def match(
     found: list[tuple[float, Match]] = []
     for entry in candidates:
         row = rows.get(entry.no)
-        if row is None:  # gone meanwhile, or damaged: `check` tells
+        if row is None:  # gone meanwhile, or damaged, which `degraded` tells
             continue
         shared, raw = _judged(reader, entry, row, words, worth)
         if _different(shared) < config.match_words or raw < config.match_score:
@@ -86,7 +87,10 @@ def match(
     found.sort(key=lambda one: (-one[0], -one[1].entry.updated_ns, one[1].entry.id))
     items = tuple(one for _, one in found[: request.limit])
     reader.note(scope, "prompt", [item.entry for item in items], session)
-    return Matches(items, len(found), render(request, items, len(found), config))
+    degraded = reader.unreadable(scope)
+    return Matches(
+        items, len(found), degraded, render(request, items, len(found), degraded, config)
+    )
 
 
 def _candidates(

@@ -1,6 +1,7 @@
 """Matches as an agent is given them: Markdown ready to stand before a prompt, or JSON.
 
-Without a match the Markdown has no byte, so that there is nothing to put in.
+Without a match the Markdown has no byte, so that there is nothing to put in; unless engrams are
+damaged, for one of them could be a match.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from dataclasses import dataclass
 
 from engine.config import Config
 from engine.match_request import MatchRequest
-from engine.model import Entry
+from engine.model import Degraded, Entry
 from engine.recall.answer import ECHO_BYTES, echo, joined
-from engine.recall.lines import about, flat, short
+from engine.recall.lines import about, flat, reasons, short
 from engine.visible import json_text, one_line
 
 
@@ -28,17 +29,27 @@ class Match:
     score: float  # raw
 
 
-def render(request: MatchRequest, items: Sequence[Match], total: int, config: Config) -> bytes:
+def render(
+    request: MatchRequest,
+    items: Sequence[Match],
+    total: int,
+    degraded: Sequence[Degraded],
+    config: Config,
+) -> bytes:
     """The answer in the format that the request asks for."""
     most = config.snippet_characters
-    text = _json(request, items, total, most) if request.format == "json" else ""
-    if request.format != "json" and items:
-        text = _markdown(items, total, most)
+    text = ""
+    if request.format == "json":
+        text = _json(request, items, total, degraded, most)
+    elif items or degraded:
+        text = _markdown(items, total, degraded, most)
     return text.encode("utf-8", "backslashreplace")
 
 
-def _markdown(items: Sequence[Match], total: int, most: int) -> str:
-    lines = ["---", f"matches: {len(items)} of {total}", "---"]
+def _markdown(items: Sequence[Match], total: int, degraded: Sequence[Degraded], most: int) -> str:
+    lines = ["---", f"matches: {len(items)} of {total}"]
+    lines += [f"degraded: {reasons(degraded)}"] if degraded else []
+    lines.append("---")
     for item in items:
         lines += [
             "",
@@ -50,7 +61,13 @@ def _markdown(items: Sequence[Match], total: int, most: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _json(request: MatchRequest, items: Sequence[Match], total: int, most: int) -> str:
+def _json(
+    request: MatchRequest,
+    items: Sequence[Match],
+    total: int,
+    degraded: Sequence[Degraded],
+    most: int,
+) -> str:
     values = {
         "items": [
             {
@@ -65,6 +82,7 @@ def _json(request: MatchRequest, items: Sequence[Match], total: int, most: int) 
             for item in items
         ],
         "total": total,
+        "degraded": [{"what": said.what, "reason": said.reason} for said in degraded],
         "warnings": list(request.warnings),
         "controls": {
             "prompt": echo(request.prompt, ECHO_BYTES),

@@ -11,6 +11,7 @@ and EmbedderFailed when the counter "model" cannot be had.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from urllib.parse import quote
 
 from engine.briefing.forms import Form, Head, Json, Markdown
@@ -71,7 +72,7 @@ def briefing(
         lambda no: is_over(reader.properties, no), config,
     )  # fmt: skip
     cap = int(request.budget * config.briefing_cap)
-    draft = _draft(reader, columns, request, chosen, liked, path_of, cap)
+    draft = _draft(reader, scope, columns, request, chosen, liked, path_of, cap)
     form: Form = Json() if request.format == "json" else Markdown()
     packed = pack(draft, form, count, request.budget, cap)
     reader.note(scope, "shown", [note.entry for note in packed.notes], session)
@@ -92,6 +93,7 @@ def _word(value: PropertyValue) -> str:
 
 def _draft(
     reader: Reader,
+    scope: Scope,
     columns: Columns,
     request: BriefingRequest,
     chosen: Plan,
@@ -122,7 +124,11 @@ def _draft(
             note if note.section == INDEX else _summarised(note, rows, config) for note in others
         ],
         total=chosen.total,
-        head=_head(request, "" if chosen.marked else ADVICE, config),
+        head=replace(
+            _head(request, config),
+            advice="" if chosen.marked else ADVICE,
+            degraded=reader.unreadable(scope),
+        ),
     )
 
 
@@ -130,7 +136,7 @@ def _summarised(note: Note, rows: Mapping[int, Row], config: Config) -> Note:
     return summarised(note, rows.get(note.entry.no), config)
 
 
-def _head(request: BriefingRequest, advice: str, config: Config) -> Head:
+def _head(request: BriefingRequest, config: Config) -> Head:
     """What is known before anything is packed."""
     return Head(
         tokens=None,
@@ -140,7 +146,6 @@ def _head(request: BriefingRequest, advice: str, config: Config) -> Head:
         counter=request.counter,
         controls=_controls(request),
         changed=_changed(request, config),
-        advice=advice,
         warnings=request.warnings,
     )
 

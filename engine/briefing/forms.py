@@ -8,7 +8,8 @@ from itertools import groupby
 from typing import Protocol
 
 from engine.briefing.notes import Note
-from engine.recall.lines import about, flat
+from engine.model import Degraded
+from engine.recall.lines import about, flat, reasons
 from engine.recall.markdown import MarkdownForm
 from engine.visible import json_text
 
@@ -34,6 +35,7 @@ class Head:
     unsaid: str = ""
     advice: str = ""
     warnings: tuple[str, ...] = ()
+    degraded: tuple[Degraded, ...] = ()
     bare: bool = False
 
 
@@ -85,6 +87,7 @@ class Json:
                 "omitted": {"count": head.omitted},
                 "counter": head.counter,
                 "token": head.token,
+                "degraded": [{"what": said.what, "reason": said.reason} for said in head.degraded],
                 "warnings": [*head.warnings, *filter(None, (head.advice, head.unsaid))],
                 "controls": dict(head.controls),
             }
@@ -102,6 +105,7 @@ def _front(head: Head, pad: int) -> str:
         lines.append(f"omitted: {head.omitted}")
     lines.append(f"truncated: {'true' if head.truncated else 'false'}")
     if not head.bare:
+        lines += [f"degraded: {reasons(head.degraded)}"] if head.degraded else []
         lines += [f"controls: {head.changed}"] if head.changed else []
         lines.append(f"token: {head.token}")
     return "\n".join([*lines, "---"]) + "\n"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from engine.visible import one_line, visible
+from collections.abc import Iterable
+
+from engine.model import Degraded
+from engine.visible import json_text, one_line, visible
 
 
 def flat(name: str) -> str:
@@ -21,3 +24,8 @@ def short(text: str, most: int) -> str:
     """The beginning of a text on one line."""
     line = one_line(text)
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def reasons(degraded: Iterable[Degraded]) -> str:
+    """What an answer lacks and why, as a list that YAML and JSON read."""
+    return json_text([f"{said.what} - {said.reason}" for said in degraded])

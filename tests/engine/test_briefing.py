@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -19,7 +20,7 @@ from engine.config import Config
 from engine.errors import Invalid
 from engine.fusion import Floats
 from engine.kinds_file import parse_kinds
-from engine.model import Entry
+from engine.model import Degraded, Entry
 from engine.namespace import Scope
 from engine.recall.pairs import parse_pairs
 from engine.tokens import counter
@@ -269,6 +270,15 @@ def test_rows_that_cannot_be_read_are_told_by_title(store: Store) -> None:
     store.rows.clear()
     text = store.brief().rendered.decode()
     assert "> - rule/rule-0.md\n" in text and "> - way/way-0.md\n" in text
+
+
+def test_what_it_may_lack_is_said(store: Store) -> None:
+    lost = Degraded("engrams", "1 engram cannot be read: `engramfs check` names them")
+    store.unreadable = lambda scope: (lost,)  # type: ignore[method-assign]
+    [told] = re.findall("^degraded: (.*)$", store.brief().rendered.decode(), re.M)
+    assert json.loads(told) == [f"{lost.what} - {lost.reason}"]
+    held = json.loads(store.brief("format=json").rendered)
+    assert held["degraded"] == [{"what": lost.what, "reason": lost.reason}]
 
 
 @pytest.mark.parametrize(

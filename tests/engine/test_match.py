@@ -16,7 +16,7 @@ from engine.errors import Invalid
 from engine.fusion import Floats
 from engine.match import Matches, match
 from engine.match_request import parse_match
-from engine.model import Entry
+from engine.model import Degraded, Entry
 from engine.namespace import Scope
 from tests.engine.library import TREE, Library, path_of
 
@@ -210,6 +210,15 @@ def test_stored_text_cannot_pose_as_the_wrapper() -> None:
     assert lines.count("---") == 2 and "\x1b" not in text
     held = store.match("turbine gasket", ("format", "json")).rendered
     assert b"\x1b" not in held and json.loads(held)["items"][0]["path"] == "note/it.md"
+
+
+def test_what_it_may_lack_is_said_even_without_a_match(store: Store) -> None:
+    lost = Degraded("engrams", "1 engram cannot be read: `engramfs check` names them")
+    store.unreadable = lambda scope: (lost,)  # type: ignore[method-assign]
+    for prompt in ("pump overheating", "nothing of the kind"):
+        assert "degraded: [" in store.match(prompt).rendered.decode()
+        held = json.loads(store.match(prompt, ("format", "json")).rendered)
+        assert held["degraded"] == [{"what": lost.what, "reason": lost.reason}]
 
 
 def test_a_long_summary_is_cut(store: Store) -> None:
