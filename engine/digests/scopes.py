@@ -186,7 +186,7 @@ def signs(columns: Columns, source: Ends, target: Ends) -> dict[Namespace, tuple
     inside = (source >= 0) & (target >= 0) & (source < len(columns)) & (target < len(columns))
     source, target = source[inside], target[inside]
     at = columns.namespace[source]
-    inside = at == columns.namespace[target]
+    inside = (at == columns.namespace[target]) & columns.live[source] & columns.live[target]
     pairs = source[inside].astype(np.uint64) << np.uint64(32) | target[inside].astype(np.uint64)
     sums = np.zeros(count, np.uint64)
     np.add.at(sums, at[inside], (pairs ^ pairs >> np.uint64(29)) * np.uint64(0x9E3779B97F4A7C15))
