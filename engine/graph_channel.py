@@ -77,8 +77,7 @@ class GraphChannel:
             return self._from(seeds)
         except Exception as error:
             log.exception("the graph channel failed")
-            reason = f"the edges cannot be read: {type(error).__name__}: {error}"
-            raise GraphFailed(reason, "run `engramfs check`") from error
+            raise unreadable(error) from error
 
     def _from(self, seeds: Sequence[_Step]) -> Mapping[int, Reached]:
         near = cache(partial(self.neighbours, direction="both" if self.how.reverse else "out"))
@@ -106,6 +105,12 @@ class GraphChannel:
             best[no] = max(score, best.get(no, 0.0))
         kept = set(sorted(best, key=lambda no: (-best[no], no))[: self.how.seeds])
         return [_Step(no, score, seed) for (no, seed), score in following.items() if no in kept]
+
+
+def unreadable(error: Exception) -> GraphFailed:
+    """What to say when walking the edges failed."""
+    reason = f"the edges cannot be read: {type(error).__name__}: {error}"
+    return GraphFailed(reason, "run `engramfs check`")
 
 
 def _best(scores: Floats, most: int) -> list[_Step]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -29,6 +29,7 @@ from engine.store.edges import EdgeColumns, EdgeRow
 from engine.text import terms_of, tokens
 
 _TIES = 1_000  # edges that say as much as the last one asked for, and are given too
+_FEW = 64  # edges that are quicker looked at one by one
 _SPARE_TEXTS = 1_024  # that no edge has any more, and that are not worth making all anew
 
 
@@ -257,7 +258,11 @@ def _by_end(
 def _rows(
     folded: _Folded, held: Longs, ends: Ends, changed: NDArray[np.int32]
 ) -> Iterator[EdgeRow]:
-    """The edges at some places of the folded ones, but those that changed since."""
+    """The edges at some places of the folded ones, but those that changed since; of many only
+    those that have such ends, because few of a hub's may."""
+    if len(held) <= _FEW:
+        rows = (folded.columns.row(int(folded.places[at])) for at in held)
+        return (row for row in rows if not _sorted_has(changed, row.source))
     stays = ends.of(folded.source[held], folded.target[held])
     stays &= ~np.isin(folded.source[held], changed)
     return (folded.columns.row(int(folded.places[at])) for at in held[stays])
@@ -280,6 +285,11 @@ def _in(mask: Mask, numbers: NDArray[np.int32]) -> Mask:
     return known & (numbers >= 0) & (numbers < len(mask))
 
 
+def _sorted_has(numbers: NDArray[np.int32], number: int) -> bool:
+    at = int(np.searchsorted(numbers, np.int32(number)))
+    return at < len(numbers) and int(numbers[at]) == number
+
+
 def _has(mask: Mask, number: int) -> bool:
     return 0 <= number < len(mask) and bool(mask[number])
 
@@ -288,5 +298,5 @@ def _sure(confidence: Floats) -> Floats:
     return np.where(np.isnan(confidence), 1.0, confidence)
 
 
-def _array(numbers: Sequence[int] | object) -> NDArray[np.int32]:
-    return np.array(numbers, np.int32)
+def _array(numbers: Collection[int]) -> NDArray[np.int32]:
+    return np.sort(np.fromiter(numbers, np.int32, len(numbers)))

@@ -19,7 +19,7 @@ from engine.recall.items import Item, digest_item, fact_item, make_item
 from engine.recall.keys import SURFACES
 from engine.recall.quotes import quoted
 from engine.recall.request import RecallRequest
-from engine.recall.sources import consolidated, sources_of
+from engine.recall.sources import consolidated, source_ids
 
 PathOf = Callable[[Entry], str | None]
 Rows = Callable[[Sequence[Entry]], Mapping[int, Row]]
@@ -88,7 +88,8 @@ def items(asked: Asked, ranking: Ranking, candidates: Sequence[Candidate]) -> It
         entries = [one.entry for one in batch if isinstance(one, Ranked)]
         rows, evidence = asked.rows(entries), ranking.evidence(entries)
         told = [one for one in batch if isinstance(one, Fact)]
-        facts = iter(quoted(asked.reader, asked.scope, told, shown=asked.shown))
+        at_ns = asked.request.as_of_ns
+        facts = iter(quoted(asked.reader, asked.scope, told, shown=asked.shown, at_ns=at_ns))
         sources = _sources(asked, entries)
         for one in batch:
             match one:
@@ -112,7 +113,7 @@ def _sources(asked: Asked, entries: Sequence[Entry]) -> Mapping[int, tuple[str, 
     asking = [one for one in entries if every or consolidated(asked.reader, one)]
     if not asking:
         return {}
-    return sources_of(asked.reader, asked.scope, asking, asked.path_of)[0]
+    return source_ids(asked.reader, asked.scope, asking, at_ns=asked.request.as_of_ns)
 
 
 def _sourced(asked: Asked, item: Item, ids: tuple[str, ...]) -> Item:

@@ -28,7 +28,9 @@ def tail_of(asked: Asked, ranking: Ranking, form: Form, items: Sequence[Item], r
     if request.sources and not request.budget:
         having = [one.entry for one in ranking.ranked]
     if having:
-        _, found = sources_of(asked.reader, asked.scope, having, asked.path_of)
+        _, found = sources_of(
+            asked.reader, asked.scope, having, asked.path_of, at_ns=request.as_of_ns
+        )
         most = min(request.max_source_tokens, room)
         written = map(form.source, found)
         sources, sources_cut = fitting(written, form.sources, most, asked.count)

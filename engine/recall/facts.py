@@ -23,8 +23,9 @@ later one can be among the `most` best; notes by an index (`engine.notes`).
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_right, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -32,6 +33,7 @@ import numpy as np
 
 from engine.entries import is_live
 from engine.fusion import ROUNDING, Mask, fitted
+from engine.graph_channel import unreadable
 from engine.masks import Masks
 from engine.model import Entry, Passage
 from engine.notes import Ends
@@ -40,6 +42,8 @@ from engine.ranking import Ranking
 from engine.reader import Reader
 from engine.store.edges import EdgeRow
 from engine.walk import MOST as AN_ENGRAM  # edges read of one engram, each way
+
+log = logging.getLogger(__name__)
 
 OF_AN_END = 0.9  # of the better end's score
 
@@ -88,9 +92,28 @@ def facts(
     `mask` is of the question's scope and filters (`engine.masks`), `ranking` what was found.
     `bare` False: only edges that carry a note. `at_ns`: only edges that are since then as they are
     now, between engrams that were made by then. Nothing for a browse, which asks no question.
+    Raises GraphFailed, with the reason, for whatever keeps the edges from being read.
     """
     if most < 1 or not question.strip():
         return ()
+    try:
+        found = _found(reader, mask, question, ranking, most, bare=bare, at_ns=at_ns)
+    except Exception as error:
+        log.exception("the facts failed")
+        raise unreadable(error) from error
+    return tuple(sorted(found, key=_order)[:most])
+
+
+def _found(
+    reader: Reader,
+    mask: Masks,
+    question: str,
+    ranking: Ranking,
+    most: int,
+    *,
+    bare: bool,
+    at_ns: int | None,
+) -> Iterable[Fact]:
     look = _Look(reader, mask, ranking, at_ns)
     groups = query_terms(question, reader.languages(mask.covered))
     found: dict[_Key, Fact] = {}
@@ -100,7 +123,7 @@ def facts(
     best = min(1.0, float(ranking.scores.max(initial=0.0))) or 1.0
     for row, share in look.saying(groups, most, ranked=False):
         look.add(found, row, share * best * _sure(row))
-    return tuple(sorted(found.values(), key=_order)[:most])
+    return found.values()
 
 
 class _Look:

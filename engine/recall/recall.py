@@ -265,7 +265,7 @@ def _facts(asked: Asked, narrowed: Narrowed, ranking: Ranking, said: _Said) -> t
     try:
         found = facts(
             asked.reader, narrowed.masks, request.question, ranking, request.limit,
-            bare=request.asked_surfaces,
+            bare=request.asked_surfaces, at_ns=request.as_of_ns,
         )  # fmt: skip
     except GraphFailed as error:
         said.fail("facts", error.message)

@@ -47,13 +47,10 @@ def sources_of(
     cannot be read is not among the second. `at_ns`: sources as they were then, of what was derived
     by then. One look into the store, however many there are.
     """
-    ids: dict[int, tuple[str, ...]] = {}
+    by_engram = _by_engram(reader, scope, entries, at_ns)
     appeared: dict[int, Entry] = {}
-    for entry in entries:
-        own = {each.no: each for each in _sources(reader, scope, entry, at_ns)}
-        if own:
-            ids[entry.no] = tuple(each.id for each in own.values())
-            appeared.update((no, each) for no, each in own.items() if no not in appeared)
+    for own in by_engram.values():
+        appeared.update((each.no, each) for each in own if each.no not in appeared)
     rows: Mapping[int, Row]
     if at_ns is None:
         rows = reader.hydrate(list(appeared.values()))
@@ -66,7 +63,7 @@ def sources_of(
         for no, each in appeared.items()
         if (row := rows.get(no)) is not None
     ]
-    return ids, tuple(found)
+    return _ids(by_engram), tuple(found)
 
 
 def consolidated(reader: Reader, entry: Entry) -> bool:
@@ -74,6 +71,29 @@ def consolidated(reader: Reader, entry: Entry) -> bool:
     sources come with it whether they are asked for or not?"""
     kind = reader.catalogue.kind(entry.kind)
     return kind is not None and kind.consolidated
+
+
+def source_ids(
+    reader: Reader, scope: Scope, entries: Sequence[Entry], *, at_ns: int | None = None
+) -> Mapping[int, tuple[str, ...]]:
+    """The first half of `sources_of`, without a look into the store."""
+    return _ids(_by_engram(reader, scope, entries, at_ns))
+
+
+def _ids(by_engram: Mapping[int, Sequence[Entry]]) -> dict[int, tuple[str, ...]]:
+    return {no: tuple(each.id for each in own) for no, own in by_engram.items()}
+
+
+def _by_engram(
+    reader: Reader, scope: Scope, entries: Sequence[Entry], at_ns: int | None
+) -> dict[int, list[Entry]]:
+    """The sources of each engram that has any, each once, in its order."""
+    found: dict[int, list[Entry]] = {}
+    for entry in entries:
+        own = {each.no: each for each in _sources(reader, scope, entry, at_ns)}
+        if own:
+            found[entry.no] = list(own.values())
+    return found
 
 
 def _sources(reader: Reader, scope: Scope, entry: Entry, at_ns: int | None) -> list[Entry]:

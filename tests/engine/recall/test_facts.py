@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.channels import retrieve
+from engine.errors import GraphFailed
 from engine.filters import Filters
 from engine.masks import Masks, masks
 from engine.model import EdgeMeta
@@ -115,6 +116,18 @@ def test_two_edges_of_a_relation_are_one_fact_with_the_note() -> None:
     desk.engine.link(HERE, "note/a", "mentions", "note/b", EdgeMeta(note="by hand"))
     [fact] = facts_of(desk.engine.reading, "overheats", bare=True, scope=HERE)
     assert (fact.relation, fact.note) == ("mentions", "by hand")
+
+
+def test_edges_that_cannot_be_read_are_told(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("no numpy here")
+
+    mask, ranking = found(library, "overheats")
+    monkeypatch.setattr(library.notes, "saying", broken)
+    with pytest.raises(GraphFailed, match="no numpy here"):
+        facts(library, mask, "overheats", ranking, 9, bare=False)
 
 
 def test_a_browse_has_no_facts(library: Library) -> None:

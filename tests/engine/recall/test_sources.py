@@ -11,7 +11,7 @@ from engine.errors import Invalid
 from engine.kinds_file import parse_kinds
 from engine.model import Draft, EdgeMeta, Entry
 from engine.namespace import Scope
-from engine.recall.sources import consolidated, sources_of
+from engine.recall.sources import consolidated, source_ids, sources_of
 from tests.engine.desk import HERE, Desk
 
 
@@ -23,6 +23,7 @@ def told(desk: Desk, *slugs: str, scope: Scope = HERE) -> tuple[dict[str, list[s
     """(slugs of its sources by each slug, names of all sources)."""
     entries = [desk.entry(slug) for slug in slugs]
     ids, found = sources_of(desk.engine.reading, scope, entries, path_of)
+    assert source_ids(desk.engine.reading, scope, entries) == ids
     by_id = {entry.id: entry.slug for entry in desk.engine.reading.entries.all()}
     return (
         {entry.slug: [by_id[id] for id in ids[entry.no]] for entry in entries if entry.no in ids},
