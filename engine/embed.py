@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
@@ -236,6 +237,8 @@ class _Session:
         """`whole`: let ONNX Runtime rewrite the graph as it likes (ours is written already)."""
         if isinstance(model, Path) and not model.is_file():
             raise EmbedderFailed(f"there is no model at {path}", _WHAT_A_MODEL_IS)
+        # It would put an id of this machine into the home, and tell Microsoft of what is run.
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         try:
             import onnxruntime
         except ImportError as error:

