@@ -162,7 +162,8 @@ def _interval(question: str, found: _Found, now: datetime) -> Interval:
 # -- patterns over the letters ---------------------------------------------------------------
 
 _F = "[fo]{0,2}"
-_REL = "(?:R|[LTX]f?U|U[LX])"
+_BY_UNIT = "[LTX]f?U|U[LX]"
+_REL = f"(?:[rRJ]|{_BY_UNIT})"
 _STRICT = "|".join(
     (
         "D",
@@ -173,10 +174,11 @@ _STRICT = "|".join(
         f"[Mam]{_F}Y",
         f"(?:W[fp]?)?N{_F}M",
         "(?:Wf?)?Mf?N",
-        f"[WMa]{_F}{_REL}",  # Monday of last week, April last year
+        f"W{_F}(?:R|{_BY_UNIT})",  # Monday of last week
+        f"[Ma]{_F}(?:J|{_BY_UNIT})",  # April last year
         "[WMa][LX]", "[LX]f?[WMa]", "Tf?[WM]",
         f"[Nn]U{_F}Y",  # third quarter of 2025
-        f"Q{_F}Y", "YQ",
+        f"Q{_F}Y", "YQ(?!f?Y)",
         "[LX]f?[Nn]o?U", "[Nn][LX]U", "[Nn]U[LX]",  # the last two months
         _REL,
         "Uf?Y",  # the year 2025
@@ -208,14 +210,14 @@ def _expressions(
             continue
         meant = meanings.of(match)
         if meant is not None:
-            start = tokens[inside[meant.unused].first].start
+            start = max(start, tokens[meant.begins].start)
             yield _Found(start, end, rank, meant)
             count += 1
             if count == MOST:
                 return
 
 
-_TELLING = re.compile("[DYMamWRUQ]")
+_TELLING = re.compile("[DYMamWrRJUQ]")
 _BEFORE = re.compile(r"[\w.@/\\:$€£#=+~&%*^|<>_-]$")
 _AFTER = re.compile(r"[\w@/\\$€£#=+~&%*^|<>°_-]|[.:,]\w")
 _UNSPACED = re.compile(f"[{UNSPACED}]")

@@ -1,6 +1,7 @@
 """A question as a line of letters: one for each word that can speak of time, "." for the others.
 
-`engine.time_words` says which letter. "|" stands where punctuation parts two words.
+`engine.time_words` says which letter. "|" stands where punctuation parts two words; D is a date in
+digits, Y a number of four digits, N another number, Q a quarter or half.
 """
 
 from __future__ import annotations
@@ -71,10 +72,16 @@ def line_of(tokens: Sequence[Token], words: Words) -> tuple[str, list[Placed | N
             letters.append("|")
             signs.append(None)
         length, sign = _sign(tokens, at, words)
-        letters.append(sign.letter)
+        letters.append(_letter(sign))
         signs.append(Placed(sign, at, at + length - 1))
         at += length
     return "".join(letters), signs
+
+
+def _letter(sign: Sign) -> str:
+    """A relative phrase is R for a week, J for a year, r for anything else: weekdays stand in weeks
+    and months in years."""
+    return {"week": "R", "year": "J"}.get(sign.unit, "r") if sign.letter == "R" else sign.letter
 
 
 def _points(letters: Sequence[str], token: Token, words: Words) -> bool:

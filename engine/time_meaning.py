@@ -26,7 +26,7 @@ class Meaning:
     """Days, or what they bound: `edge` is S since, B before, A after, E until.
 
     `to_now`: only from the first of the days to now; `from_now`: from now to the last of them;
-    `hours`: the last so many instead. `unused`: signs at its beginning that mean nothing.
+    `hours`: the last so many instead. `begins`: the token before which nothing has a part in it.
     """
 
     days: Span
@@ -34,7 +34,7 @@ class Meaning:
     to_now: bool = False
     from_now: bool = False
     hours: int = 0
-    unused: int = 0
+    begins: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,9 @@ class Meanings:
         one, two = ("k1", "k2") if match["K"] else ("f1", "f2")
         first, second = self._said(*match.span(one)), self._said(*match.span(two))
         until = self._meant(second)
-        if "Y" in second.by and not first.by.keys() & {"Y", "D", "R"}:
+        told = second.by.keys() & {"Y", "D", "R"}  # which year it is in
+        borrowed = "Y" in second.by and not first.by.keys() & {"Y", "D", "R"}
+        if borrowed:
             first.by["Y"] = second.by["Y"]
         if first.by.keys() <= {"N", "Y"} and (month := second.value("M")) is not None:
             first.by["M"] = Sign("M", month)
@@ -105,9 +107,10 @@ class Meanings:
         if until is None or since is None:
             return None
         begin, end = since.days[0], until.days[1]
-        if end <= begin:  # from November to February; from Friday to Monday
-            unit = "week" if "W" in second.by else "year"
-            end = shifted(unit, end, 1)
+        if end <= begin and borrowed:  # from November to February 2026
+            begin = shifted("year", begin, -1)
+        elif end <= begin and not told:  # from November to February; from Friday to Monday
+            end = shifted("week" if "W" in second.by else "year", end, 1)
         return Meaning((begin, end)) if begin < end else None
 
     def _said(self, start: int, end: int) -> _Said:
@@ -201,7 +204,8 @@ class Meanings:
                 return _whole(self._named(_Said(month, said.order, said.letters)))
             if unit == "year":
                 return _whole(span_of("month", date(span[0].year, said.by["M"].value, 1)))
-        return Meaning(span, unused=1 if said.letters[0] in "WMa" else 0)  # may last week …
+        apart = said.letters[0] in "WMa"  # may last quarter's loss …
+        return Meaning(span, begins=said.order[1].first if apart else 0)
 
     def _counted(self, count: int, said: _Said) -> Meaning | None:
         """The last three weeks: from as long ago to now; the next three: from now on."""

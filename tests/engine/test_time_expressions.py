@@ -98,6 +98,7 @@ ENGLISH = {
     "between March and May 2025": "2025-03-01/2025-06-01",
     "from March to May": "2026-03-01/2026-06-01",
     "from November to February": "2025-11-01/2026-03-01",
+    "from November to February 2026": "2025-11-01/2026-03-01",
     "from 3 to 5 May 2026": "2026-05-03/2026-05-06",
     "between 2020 and 2022": "2020-01-01/2023-01-01",
     "from Monday to Friday": "2026-07-13/2026-07-18",
@@ -179,6 +180,14 @@ def test_what_is_no_time(question: str) -> None:
 def test_the_words_that_name_it_are_kept() -> None:
     [one, two] = find("What may last week's talk and the 2025-06-01 one share?", NOW, ["en"])
     assert (one.text, two.text) == ("last week", "2025-06-01")
+
+
+def test_what_only_stands_beside_it_has_no_part() -> None:
+    assert told("on Monday, yesterday") == ["2026-07-13/2026-07-14", "2026-07-14/2026-07-15"]
+    assert told("in 2025, H1 2024") == ["2025-01-01/2026-01-01", "2024-01-01/2024-07-01"]
+    assert told("May last week count?") == ["2026-07-06/2026-07-13"]
+    [loss] = find("what may last quarter's loss be", NOW, ["en"])
+    assert loss.text == "last quarter"
 
 
 def test_english_is_looked_at_beside_the_stores_languages() -> None:
