@@ -26,7 +26,10 @@ from engramfs.render import (
 )
 
 DANGEROUS = "\x1b\x07\x7f\x9b\r\u2028\u202e\u2066"
-STATUS = Status(3, 9, 1, 2, 77, "background", "minilm", {"deal": 2, "task": 1}, ("who?",), ())
+COUNTS = {"deal": 2, "task": 1}
+STATUS = Status(
+    3, 9, 1, 2, 77, "background", "minilm", COUNTS, events={"read": 4}, misses=("who?",)
+)  # fmt: skip
 
 
 def notice(no: int, path: str = "deal/acme.md", *problems: Problem) -> Notice:
@@ -105,6 +108,7 @@ def test_status_as_text_and_as_values() -> None:
         "digests made: by themselves\n"
         "refusals: 2\n"
         "commit: 77\n"
+        "events: read 4\n"
         "misses: 1\n"
         "  who?\n"
         "problems: none\n"
