@@ -14,7 +14,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.config import DAY_NS, Config
 from engine.fusion import Floats, Mask, fitted
@@ -69,7 +68,7 @@ class Utility:
         if weight:
             self._namespace.append(code)
             self._engram.append(event.engram)
-            self._weight.append(weight * float(self._grown(np.float64(event.at_ns))))
+            self._weight.append(weight * self._grown(event.at_ns))
 
     def add_stored(self, stored: Stored, known: Mask) -> None:
         """All that is stored of the `known` engrams; what cannot be read is left out."""
@@ -86,7 +85,8 @@ class Utility:
             if weight:
                 self._namespace.frombytes(np.full(times, code, np.int32).tobytes())
                 self._engram.frombytes(stored.engram[mine].astype(np.int32).tobytes())
-                grown = weight * self._grown(stored.at_ns[mine].astype(np.float64))
+                lives = (stored.at_ns[mine] - self._reference_ns) / self._half_life_ns
+                grown = weight * np.exp2(np.clip(lives, -_FARTHEST, _FARTHEST))
                 self._weight.frombytes(grown.tobytes())
 
     def counts(self, scope: Scope) -> dict[str, int]:
@@ -100,16 +100,16 @@ class Utility:
 
     def of(self, scope: Scope, engrams: int, now_ns: int) -> Floats:
         """u of so many engrams for a scope."""
-        raw = self._sum(scope).raw / self._grown(np.float64(now_ns))
+        raw = self._sum(scope).raw / self._grown(now_ns)
         return fitted(raw / (raw + self._half), engrams)
 
     def _code(self, namespace: Namespace) -> int:
         return self._codes.setdefault(namespace, len(self._codes))
 
-    def _grown(self, at_ns: NDArray[np.float64] | np.float64) -> Floats:
+    def _grown(self, at_ns: int) -> float:
         """What one event of a time weighs at the reference time."""
         lives = (at_ns - self._reference_ns) / self._half_life_ns
-        return np.asarray(np.exp2(np.clip(lives, -_FARTHEST, _FARTHEST)))
+        return float(2.0 ** min(max(lives, -_FARTHEST), _FARTHEST))
 
     def _sum(self, scope: Scope) -> _Sum:
         """The sums for a scope, with every event."""

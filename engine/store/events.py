@@ -17,6 +17,7 @@ from engine.model import Namespace
 from engine.store.extensions import Cursor
 from engine.store.places import pack_namespace, unpack_namespace
 
+Key = tuple[int, str, str, Namespace]  # engram, class, session, namespace: what counts once a day
 _KEY = "engram, event, session, namespace"
 
 
@@ -55,8 +56,9 @@ class Stored:
 # -- what was done with engrams ------------------------------------------------------------
 def add(cursor: Cursor, events: Sequence[Event]) -> None:
     """Append events, with one statement."""
+    packed = {namespace: pack_namespace(namespace) for namespace in {e.namespace for e in events}}
     rows = [
-        [each.at_ns, each.engram, each.kind, each.session, pack_namespace(each.namespace)]
+        [each.at_ns, each.engram, each.kind, each.session, packed[each.namespace]]
         for each in events
     ]
     cursor.execute(
@@ -66,13 +68,17 @@ def add(cursor: Cursor, events: Sequence[Event]) -> None:
     )
 
 
-def keys_between(cursor: Cursor, start_ns: int, end_ns: int) -> set[tuple[str, str, str, int]]:
-    """(namespace as stored, session, class, engram) of the events of a time."""
+def keys_between(cursor: Cursor, start_ns: int, end_ns: int) -> set[Key]:
+    """What counted in a time; what cannot be read is left out."""
     rows = cursor.execute(
-        "SELECT namespace, session, event, engram FROM demand WHERE at_ns >= ? AND at_ns < ?",
-        [start_ns, end_ns],
+        f"SELECT {_KEY} FROM demand WHERE at_ns >= ? AND at_ns < ?", [start_ns, end_ns]
     ).fetchall()
-    return set(rows)
+    namespaces = {packed: namespace_of(packed) for packed in {row[3] for row in rows}}
+    return {
+        (engram, kind, session, namespace)
+        for engram, kind, session, packed in rows
+        if (namespace := namespaces[packed]) is not None
+    }
 
 
 def load(cursor: Cursor) -> Stored:
