@@ -180,6 +180,10 @@ def parse_request(
         format=format,
         warnings=tuple(given.warnings),
     )
+    if not request.budget and request.extra_tokens < config.recall_budget_min:
+        said = f"budget 0 leaves {request.extra_tokens} tokens for the whole answer"
+        hint = f"sources and chunks need {config.recall_budget_min} together"
+        given.refuse("budget", said, hint)
     given.finish()
     return replace(request, warnings=(*request.warnings, *_idle(request, given)))
 
