@@ -241,6 +241,7 @@ class Upkeep:
                 run(state, plan)
             if erased or dropped:
                 state.demand.reload()
+            self.digests.prune()
 
     def apply_kinds(self, text: str) -> tuple[str, ...]:
         """Apply kinds.yaml; what is derived from engrams of changed kinds is made anew."""

@@ -51,9 +51,8 @@ class Digests:
         )  # fmt: skip
         self._summariser = summariser
         self._ground: dict[Namespace, Ground] = {}  # of the columns asked for last
-        self.start, self.changed, self.stop = (
-            self._worker.start, self._worker.changed, self._worker.stop,
-        )  # fmt: skip
+        self.start, self.stop = self._worker.start, self._worker.stop
+        self.changed, self.prune = self._worker.changed, self._shelf.prune
 
     # -- reading -----------------------------------------------------------------------
     def fresh(self, scope: Scope) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:

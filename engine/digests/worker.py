@@ -204,7 +204,6 @@ class Worker:
             if retry or namespace not in self._seen or self._seen[namespace] != sign:
                 self._pass.namespace(namespace)
                 self._seen[namespace] = sign
-        self._shelf.prune()
         self._look_at = self._next_look()
 
     def _next_look(self) -> float:

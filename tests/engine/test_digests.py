@@ -92,7 +92,7 @@ def test_text_that_was_left_is_forgotten_after_some_days(made: Counting) -> None
     desk.put("a", "second\n")
     desk.engine.rebuild_digests(HERE)
     desk.clock.pass_seconds(10)
-    desk.engine._upkeep.digests._shelf.prune()
+    desk.engine._upkeep.prune()
     made.take()
     desk.put("a", "first\n")
     desk.engine.rebuild_digests(HERE)
