@@ -85,6 +85,7 @@ def test_ablation_switches_every_part_off(tmp_path: Path) -> None:
     }  # fmt: skip
     for found in result["table"].values():
         assert set(found) == {"whole"} | {f"{part} off" for part in parts}
+        assert found["whole"]["recall@100"] > 0.5
     assert len(result["targets"]) == len(parts)
 
 

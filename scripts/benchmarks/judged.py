@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -93,10 +92,6 @@ def fill(engine: Engine, clock: Clock, corpus: Judged, seed: int) -> None:
         clock.at = made.at
         favourite = draw.random() < FAVOURITES[0 if made.standing else 1]
         engine.put(SCOPE, Draft(made.kind, made.slug, made.source(favourite)))
-    clock.at = NOW
-    if not hasattr(engine.reading, "note"):
-        print("skipped: nothing counts what readers opened yet", file=sys.stderr)
-        return
     for number, (at, path) in enumerate(opened(corpus, seed)):
         clock.at = at
         kind, _, slug = path.partition("/")

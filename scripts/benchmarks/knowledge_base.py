@@ -158,7 +158,7 @@ class _Maker:
         times = sorted(self.day() for _ in range(self.draw.choice((1, 2, 3, 4))))
         names, (rules, values) = self.things[which][0], RULES[rule]
         marked = self.draw.random() < 0.5
-        chain = []
+        chain: list[tuple[Made, str]] = []
         base = f"{slugify(names[0])}-{slugify(rules[0])}"
         for number, at in enumerate(times):
             value = self.draw.choice([v for v in values if not chain or v != chain[-1][1]])

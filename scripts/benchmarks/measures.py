@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 import statistics
+import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from engine.engine import Engine
 from engine.model import Entry
 from engine.namespace import Scope
+from engine.recall.pack import Pack
 from engine.recall.recall import recall as recalled
 from engine.recall.request import RecallRequest
 
 SCOPE = Scope((), exact=True)
 DEEP = 100  # engrams that the vector channel alone may bring in, so that recall@100 has them
 BUDGETS = (1_000, 2_000)
+READY_SECONDS = 60.0
 NAMES = (
     "nDCG@10", "recall@5", "recall@10", "recall@100", "MRR",
     *(f"in {budget:,} tokens" for budget in BUDGETS),
@@ -47,27 +50,50 @@ class _Unnoticed:
         """Nobody read anything."""
 
 
-def ask(engine: Engine, question: str, **how: Any) -> Answer:
-    """What recall answers, engrams at every altitude; `how` are fields of the request.
+def ask(engine: Engine, question: str, budgets: Sequence[int] = BUDGETS, **how: Any) -> Answer:
+    """What recall ranks, and packs within budgets; `how` are fields of the request.
 
-    With `of` one channel's own ranking is given, among what all of them found together.
+    With `of` it is one channel's own ranking, among what all of them found together. Engrams stand
+    for themselves, never a digest for them. RuntimeError when a channel did not run.
     """
     of = how.pop("of", None)
-    within: dict[int, Sequence[str]] = {}
-    ranked: Sequence[str] = ()
-    for budget in BUDGETS:
-        last = budget == BUDGETS[-1]
-        request = RecallRequest(
-            question=question, budget=budget, altitude="entity", trace=last,
-            **{"k": DEEP, **how},
-        )  # fmt: skip
-        pack = recalled(cast(Any, _Unnoticed(engine)), SCOPE, request, path_of=path_of)
-        within[budget] = [path_of(item.entry) for item in pack.items]
-        if pack.trace is not None:
-            trace = cast(Any, pack.trace)
-            rows = trace["ranked"] if of is None else trace["channels"].get(of, ())
-            ranked = [row["path"] for row in rows]
-    return Answer(ranked, within if of is None else {})
+    request = RecallRequest(question=question, altitude="entity", **{"k": DEEP, **how})
+    cheap = replace(
+        request, budget=engine.config.recall_budget_min_json, detail="summary", limit=DEEP,
+        trace=True, format="json",
+    )  # fmt: skip
+    trace = cast(Any, _recalled(engine, cheap).trace)
+    rows = trace["ranked"] if of is None else trace["channels"].get(of, ())
+    return Answer(
+        [row["path"] for row in rows],
+        {
+            budget: _paths(_recalled(engine, replace(request, budget=budget)))
+            for budget in (budgets if of is None else ())
+        },
+    )
+
+
+def _recalled(engine: Engine, request: RecallRequest) -> Pack:
+    reader = cast(Any, _Unnoticed(engine))
+    pack = recalled(reader, SCOPE, request, path_of=path_of)
+    if pack.degraded:
+        raise RuntimeError(f"{pack.degraded[0].what} did not run: {pack.degraded[0].reason}")
+    return pack
+
+
+def _paths(pack: Pack) -> list[str]:
+    return [path_of(cast(Entry, item.entry)) for item in pack.items if item.surface == "engram"]
+
+
+def wait_until_ready(engine: Engine) -> None:
+    """Return when times in questions are understood, soon after opening; TimeoutError."""
+    deadline = time.monotonic() + READY_SECONDS
+    request = RecallRequest(question="last week")
+    reader = cast(Any, _Unnoticed(engine))
+    while said := recalled(reader, SCOPE, request, path_of=path_of).degraded:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{said[0].what} does not run after a minute: {said[0].reason}")
+        time.sleep(0.05)
 
 
 def path_of(entry: Entry) -> str:

@@ -43,7 +43,15 @@ from scripts.benchmarks.labelled import (
     slug,
 )
 from scripts.benchmarks.measures import NAMES as MEASURES
-from scripts.benchmarks.measures import Answer, Grades, Measures, ask, measured, path_of
+from scripts.benchmarks.measures import (
+    Answer,
+    Grades,
+    Measures,
+    ask,
+    measured,
+    path_of,
+    wait_until_ready,
+)
 from scripts.benchmarks.peers import PEERS, chosen
 from scripts.benchmarks.rows import Rows, reciprocal_ranks
 
@@ -156,17 +164,23 @@ def answers(
         fill(engine, labelled.documents)
         for way, how in SEARCHES.items():
             yield way, partial(searched, engine, how)
+        wait_until_ready(engine)
         for way, how in RECALLS.items():
             yield way, partial(recalled, engine, how)
         rows = Parts(engine, labelled) if peers else None
     finally:
         engine.close()
-    for name in peers if rows else ():
+    if rows is None:
+        return
+    for name in peers:
         (place / name).mkdir()
         peer = PEERS[name](place / name)
-        ranked = rows.answer(name, peer, embedder)
-        yield NAMES[name], lambda one, ranked=ranked: Answer([_path(id) for id in ranked(one)])
+        yield NAMES[name], partial(_by_peer, rows.answer(name, peer, embedder))
         peer.close()
+
+
+def _by_peer(ranked: Ranked, question: str) -> Answer:
+    return Answer([_path(document) for document in ranked(question)])
 
 
 def recalls(
@@ -179,6 +193,7 @@ def recalls(
     )
     try:
         judged.fill(engine, clock, corpus, seed)
+        wait_until_ready(engine)
         for way, how in OWN_RECALLS.items():
             yield way, partial(recalled, engine, how)
     finally:
@@ -273,11 +288,11 @@ def told(table: Table, names: Sequence[str], model: str) -> bool:
         print("| | " + " | ".join(MEASURES) + " |\n" + "|---" * (len(MEASURES) + 1) + "|")
         for way, found in table.items():
             if name in found:
-                cells = (
+                measures = (
                     f"{found[name][measure]:.3f}" if measure in found[name] else ""
                     for measure in MEASURES
                 )
-                print(f"| {way} | {' | '.join(cells)} |")
+                print(f"| {way} | {' | '.join(measures)} |")
     print()
     verdicts = list(promises(table, names)) if names else []
     for kept, sentence in verdicts:

@@ -17,11 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
+from engine.config import Config
 from engine.embed import OnnxEmbedder
 from engine.engine import Engine
 from engine.errors import Invalid
 from engine.model import Draft
-from scripts.benchmarks.corpus import TOPICS, ClusteredVectors, Corpus, Vectors
+from scripts.benchmarks.corpus import PARTS, TOPICS, ClusteredVectors, Corpus, Vectors
 from scripts.benchmarks.ours import BATCH, SCOPE, wait_for_fold
 
 LONG = 5  # every so manieth engram has all sections
@@ -75,6 +76,7 @@ def build(place: Path, engrams: int) -> dict[str, float]:
         engine = Engine.open(
             place / "store", kinds=KINDS, embed="inline", clock=clock,
             embedder=ModelTopics(OnnxEmbedder(), Corpus(engrams)),
+            config=Config(hnsw_vectors=PARTS * engrams),  # no index of vectors while it is filled
         )  # fmt: skip
         made = drafts(engrams)
         while batch := list(itertools.islice(made, min(BATCH, max(engrams // 100, 10)))):
