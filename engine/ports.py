@@ -54,7 +54,8 @@ class Text:
     """One thing that a digest is made of: an engram, or the summary of a group of them.
 
     `vectors` has a row for each passage, normalised float32[passages, dimension]; a row of zeroes
-    where a passage has no vector (yet). None: nothing is embedded, or it is a group's summary.
+    where a passage has no vector (yet). A group's summary has one row: the mean of its engrams'
+    parts. None: nothing is embedded.
     """
 
     engram: int  # its number; -1: the summary of a group

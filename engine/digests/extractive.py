@@ -70,7 +70,7 @@ class Extractive:
 
         SummariserFailed where not even one sentence has room.
         """
-        passages = _Passages(texts)
+        passages = _Passages(texts, _centrality(texts))
         said = _candidates(texts, passages)
         chosen = _chosen(said, passages.vectors, lambda some: self._count(written(some)) <= tokens)
         if not chosen:
@@ -115,7 +115,7 @@ def _candidates(texts: Sequence[Text], passages: _Passages) -> list[_Said]:
     if not said:  # nothing but titles
         titles = ((at, text, text.title or text.name) for at, text in enumerate(texts))
         said = [
-            _Said(title, _words(title), text.name or title, at, 0, -1, 1.0, _central(text.weight))
+            _Said(title, _words(title), text.name or title, at, 0, -1, 1.0, passages.central[at])
             for at, text, title in titles
             if title
         ]
@@ -133,15 +133,16 @@ def _good(said: _Said) -> bool:
 
 def _said(text: Text, at: int, passages: _Passages) -> list[_Said]:
     """What one text says in the passages worth reading; of a group what its digest says."""
-    central = _central(text.weight)
+    central = passages.central[at]
+    near = passages.near(at)
     if text.engram < 0:
         lines = [line for passage in text.passages for line in read_back(passage)]
+        passage = passages.first[at]
         if lines:
             return [
-                _Said(line, _words(line), name, at, order, -1, 1.0, central)
+                _Said(line, _words(line), name, at, order, passage, near.get(0, 1.0), central)
                 for order, (name, line) in enumerate(lines)
             ]
-    near = passages.near(at)
     if not near:
         return []
     ends, whole = _joined(text.passages[: max(near) + 1])
@@ -166,16 +167,18 @@ def _joined(passages: Sequence[str]) -> tuple[NDArray[np.int64], str]:
 class _Passages:
     """The passages of all texts, and which of them are worth reading.
 
-    `first` is the number of each text's first one, `vectors` a row for each, or None.
+    `first` is the number of each text's first one, `vectors` a row for each, or None; `central`
+    how central each text is.
     """
 
-    def __init__(self, texts: Sequence[Text]) -> None:
+    def __init__(self, texts: Sequence[Text], central: Sequence[float]) -> None:
         counts = [len(text.passages) for text in texts]
         owner = np.repeat(np.arange(len(texts)), counts)
         self.first: list[int] = [0, *np.cumsum(counts).tolist()]
+        self.central = central
         self.vectors = _vectors(texts)
         near = _nearness(texts, owner, self.vectors)
-        worth = near * np.array([_central(text.weight) for text in texts])[owner]
+        worth = near * np.array(central)[owner]
         self._near: dict[int, dict[int, float]] = {}
         left = _PASSAGES
         for row in np.argsort(-worth, kind="stable").tolist():
@@ -225,9 +228,10 @@ def _nearness(
     return _scaled(np.maximum(alike, 0.0))
 
 
-def _central(weight: float) -> float:
-    """0.5 to 1.5 by the weight in the graph, whose mean is 1."""
-    return 0.5 + weight / (weight + 1.0)
+def _centrality(texts: Sequence[Text]) -> list[float]:
+    """0.5 to 1.5 by the weight of each text in the graph; 1 for what weighs as much as the mean."""
+    mean = sum(text.weight for text in texts) / len(texts) if texts else 1.0
+    return [0.5 + text.weight / (text.weight + mean) if mean > 0 else 1.0 for text in texts]
 
 
 def _scaled(scores: Floats) -> Floats:

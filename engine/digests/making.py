@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.digests import tree
 from engine.digests.scopes import Floats, Ground, Numbers
-from engine.digests.texts import texts_of
+from engine.digests.texts import middle, texts_of
 from engine.digests.tree import Node
 from engine.errors import EngineError, GuardRefused, SummariserFailed
 from engine.fusion import fitted
@@ -121,7 +121,9 @@ class Maker:
                 texts.append(given[child.hash])
             else:
                 made = self._made(name, title, whole, child, known, given)
-                texts.append(Text(-1, name, title, (made,)))
+                below = np.array(child.engrams(), np.int64)
+                weight = float(self.weights[below].mean()) if len(below) else 1.0
+                texts.append(Text(-1, name, title, (made,), middle(self.state, below), weight))
         config = self.state.config
         tokens = config.digest_tokens if node is whole else config.digest_group_tokens
         text = self._summarised(texts, tokens)

@@ -18,6 +18,7 @@ from engine.digests import scopes
 from engine.digests.making import Call, Leaves, Maker, Outrun
 from engine.digests.scopes import TENANT, Floats, Ground, Shape
 from engine.digests.shelf import Shelf
+from engine.digests.texts import middle
 from engine.digests.tree import RECIPE, Node, tree_of, tree_over
 from engine.digests.troubles import Troubles, sentence
 from engine.errors import EngineError
@@ -204,9 +205,12 @@ class Pass:
         told = [rows[shape.name] for shape in shapes if rows[shape.name].text]
         mean = sum(len(row.members) for row in told) / len(told) if told else 1.0
         given = {
-            row.hash: Text(-1, row.name, row.title, (row.text,), None, len(row.members) / mean)
+            row.hash: Text(
+                -1, row.name, row.title, (row.text,), middle(self._state, row.members),
+                len(row.members) / mean,
+            )
             for row in told
-        }
+        }  # fmt: skip
         whole = tree_over(
             [(row.name, row.hash) for row in told],
             self._made_by(),

@@ -15,6 +15,8 @@ from engine.store import versions
 from engine.store.documents import unpack_documents
 from engine.store.versions import Version
 
+_COUNTED = 4_096  # parts that the vector of a group is the mean of, at most
+
 
 def texts_of(
     state: State, entries: Sequence[Entry], weights: NDArray[np.float64]
@@ -75,3 +77,20 @@ def _vectors(state: State, row: Version, positions: Sequence[int]) -> Vectors | 
         if 0 <= at_row < len(view):
             found[at] = view[np.array([at_row])][0]
     return found
+
+
+def middle(state: State, numbers: NDArray[np.int64]) -> Vectors | None:
+    """float32[1, dimension]: the normalised mean of the vectors of some engrams' parts; None: they
+    have none. Of very many parts some count, spread over them."""
+    snapshot = state.index.snapshot()
+    if state.embed == "off" or not len(snapshot.vectors) or not len(numbers):
+        return None
+    wanted = np.zeros(int(numbers.max()) + 1, np.bool_)
+    wanted[numbers] = True
+    rows = snapshot.doc_vector[snapshot.visible(wanted)]
+    rows = rows[(rows >= 0) & (rows < len(snapshot.vectors))]
+    if not len(rows):
+        return None
+    some = rows[:: -(-len(rows) // _COUNTED)]
+    found: Vectors = snapshot.vectors[some].mean(axis=0, keepdims=True)
+    return found / max(float(np.linalg.norm(found)), 1e-9)

@@ -38,6 +38,10 @@ class Node:
         for child in self.children:
             yield from child.all()
 
+    def engrams(self) -> list[int]:
+        """The numbers of all engrams below it."""
+        return [no for node in self.all() for no in node.leaves]
+
 
 def leaf(entry: Entry, sha256: str) -> str:
     """The hash of all that a digest can say of one engram; `sha256` is of its bytes as written."""

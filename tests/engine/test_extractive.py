@@ -177,6 +177,23 @@ def test_digests_of_groups_are_told_by_their_sentences() -> None:
     assert Extractive().summarise(groups, 1000) == f"{first}\ncommunity-x\n- A host wrote of pumps."
 
 
+def test_groups_are_compared_by_their_vectors_and_weights() -> None:
+    near, far = np.eye(8, dtype=np.float32)[:2]
+
+    def best(*groups: tuple[np.ndarray, float]) -> str:
+        texts = [
+            Text(
+                -1, "kind-x", "X", (f"note/{n}\n- Alpha{n} beta{n} gamma{n}.",), v[None, :], weight
+            )
+            for n, (v, weight) in enumerate(groups)
+        ]
+        room = counter("o200k")(texts[0].passages[0])
+        return read_back(Extractive().summarise(texts, room))[0][0]
+
+    assert best((far, 1), (near, 1), (near, 1), (near, 1)) == "note/1"
+    assert best((near, 1), (near, 1), (near, 5)) == "note/2"
+
+
 def test_engrams_without_a_text_are_told_by_their_titles() -> None:
     texts = [Text(1, "note/a", "Alpha", ()), Text(2, "note/b", "Beta", ("# Beta\n",))]
     assert Extractive().summarise(texts, 1000) == "note/a\n- Alpha\nnote/b\n- Beta"
