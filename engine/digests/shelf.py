@@ -20,6 +20,7 @@ class Shelf:
         self._state = state
         self._lock = threading.Lock()
         self._rows: dict[Namespace, _Rows] | None = None  # the inner ones are never written
+        self._forgotten = 0  # times; what was read before the last one is not kept
 
     def of(self, namespace: Namespace) -> _Rows:
         """The digests of a namespace by name, fresh or not."""
@@ -32,20 +33,21 @@ class Shelf:
     def keep(self, row: DigestRow, hashes: Collection[str]) -> None:
         """Store a digest, which stands on the texts of these hashes and no others."""
         state, at = self._state, (row.namespace, row.name)
-        held = self._loaded()
         with state.store.lock:
             with state.store.transaction() as cursor:
                 stored.keep_text(cursor, *at, row.hash, row.text)
                 stored.keep(cursor, row)
                 stored.use_texts(cursor, *at, hashes, row.built_ns)
+            held = self._loaded()
             held[row.namespace] = {**held.get(row.namespace, {}), row.name: row}
 
     def drop(self, namespace: Namespace, names: Collection[str]) -> None:
         """Forget digests; their texts stay for a while."""
-        state, held = self._state, self._loaded()
+        state = self._state
         with state.store.lock:
             with state.store.transaction() as cursor:
                 stored.drop(cursor, namespace, names, state.clock())
+            held = self._loaded()
             rows = held.get(namespace, {})
             held[namespace] = {name: row for name, row in rows.items() if name not in names}
 
@@ -63,9 +65,10 @@ class Shelf:
             self.forget()
 
     def forget(self) -> None:
-        """Read them from the store when they are asked for again."""
+        """Read them from the store when they are asked for again; under the writer lock."""
         with self._lock:
             self._rows = None
+            self._forgotten += 1
 
     def stored(self) -> tuple[list[DigestRow], list[At]]:
         """As they stand in the store now; and where one is damaged."""
@@ -73,11 +76,14 @@ class Shelf:
             return stored.load(cursor)
 
     def _loaded(self) -> dict[Namespace, _Rows]:
-        with self._lock:
-            if self._rows is None:
-                rows, _ = self.stored()
-                held: dict[Namespace, dict[str, DigestRow]] = {}
-                for row in rows:
-                    held.setdefault(row.namespace, {})[row.name] = row
-                self._rows = dict(held)
-            return self._rows
+        while True:
+            found, forgotten = self._rows, self._forgotten
+            if found is not None:
+                return found
+            rows, _ = self.stored()  # without the lock: it may need the writer lock
+            held: dict[Namespace, dict[str, DigestRow]] = {}
+            for row in rows:
+                held.setdefault(row.namespace, {})[row.name] = row
+            with self._lock:
+                if self._rows is None and forgotten == self._forgotten:
+                    self._rows = dict(held)
