@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from engine.columns import ColumnCache
 from engine.config import Config
 from engine.digests import scopes
 from engine.digests.making import Call, Leaves, Maker, Outrun
+from engine.digests.request import Request
 from engine.digests.scopes import TENANT, Floats, Ground, Shape
 from engine.digests.shelf import Shelf
 from engine.digests.texts import middle
@@ -29,9 +29,6 @@ from engine.namespace import Scope
 from engine.ports import Guard, Summariser, Text
 from engine.state import State
 from engine.store.digests import DigestRow
-
-if TYPE_CHECKING:
-    from engine.digests.worker import Request
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from engine.columns import ColumnCache
 from engine.digests.making import Call, Stopped
 from engine.digests.passing import Pass
+from engine.digests.request import Request
 from engine.digests.scopes import signs
 from engine.digests.shelf import Shelf
 from engine.digests.troubles import Troubles
@@ -31,18 +31,6 @@ log = logging.getLogger(__name__)
 NICE = 5  # of the thread, as of the one that builds the approximate index
 _CLOSE_SECONDS = 2.0  # that closing waits for a summariser; it is told to stop
 _LOOK_SECONDS = 1.0  # between two looks at whether the vectors are there
-
-
-@dataclass(slots=True, eq=False)
-class Request:
-    """Somebody waits for the digests of a namespace, or for one of them."""
-
-    namespace: Namespace
-    name: str | None
-    anew: bool
-    done: int = 0
-    total: int = 0
-    finished: threading.Event = field(default_factory=threading.Event)
 
 
 class Worker:
