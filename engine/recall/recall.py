@@ -13,10 +13,11 @@ cannot be had.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import compress, islice
+from itertools import compress, islice, tee
 
 from engine.as_of import ranking_at
 from engine.channels import Retrieved, retrieve
@@ -42,6 +43,7 @@ from engine.recall.answer import Form, changed_controls, controls_of
 from engine.recall.candidates import Asked, Candidate, PathOf, Rows, in_order, items, name_of
 from engine.recall.extras import tail_of
 from engine.recall.facts import Fact, facts
+from engine.recall.items import Item
 from engine.recall.json_form import JsonForm, with_trace
 from engine.recall.markdown import MarkdownForm, trace_text
 from engine.recall.narrowing import Narrowed, narrow
@@ -230,16 +232,17 @@ def _packed(
     engrams = ranking.ranked if {"engrams", "passages"} & set(request.surfaces) else ()
     candidates = in_order((), engrams, told, request.limit)
 
-    def enough(ordered: Sequence[Candidate], most: int) -> bool:
-        first = list(islice(items(asked, ranking, ordered), most))
-        return fits(first, form, _account(asked, ordered, said), limits, asked.count)
+    made = _made(asked, ranking, candidates)
+
+    def enough(some: Iterable[Item | None], of: Sequence[Candidate]) -> bool:
+        return fits(list(some), form, _account(asked, of, said), limits, asked.count)
 
     digests = lifted(
         request.altitude,
         _digests(asked, ranking, said),
         ranking,
-        lambda: bool(engrams) and enough(candidates, LOOKED_AT),
-        lambda some: enough(some, len(some)),
+        lambda: bool(engrams) and enough(islice(copy(made), LOOKED_AT), candidates),
+        lambda some: enough(items(asked, ranking, some), some),
     )
     if digests:
         free = uncovered(digests, [one.entry.no for one in engrams])
@@ -247,14 +250,20 @@ def _packed(
         candidates = in_order(
             digests, list(compress(engrams, free)), list(compress(told, hanging)), request.limit
         )
+        made = _made(asked, ranking, candidates)
     while True:
         account = _account(asked, candidates, said)
         packed = pack(
-            items(asked, ranking, candidates), form, account, limits, asked.count,
+            copy(made), form, account, limits, asked.count,
             partial(tail_of, asked, ranking, form),
         )  # fmt: skip
         if account.degraded == _account(asked, candidates, said).degraded:
             return packed, digests  # else an engram turned out damaged when its row was read
+
+
+def _made(asked: Asked, ranking: Ranking, candidates: Sequence[Candidate]) -> Iterator[Item | None]:
+    """The items, made as they are read; a `copy` begins anew and makes none twice."""
+    return tee(items(asked, ranking, candidates), 1)[0]
 
 
 def _facts(asked: Asked, narrowed: Narrowed, ranking: Ranking, said: _Said) -> tuple[Fact, ...]:
