@@ -171,10 +171,10 @@ def status(
     """Counts of what the scope covers."""
     seen = [entry for entry in state.entries.live() if scope.covers(entry.namespace)]
     kinds = Counter(entry.kind for entry in seen)
-    waiting = state.demand.waiting_misses()
+    waiting = [miss for miss in state.demand.waiting_misses() if scope.covers(miss.namespace)]
     with state.store.cursor() as cursor:
-        misses = (*waiting, *events.load_misses(cursor, 100))
-    asked = [miss.question for miss in misses if scope.covers(miss.namespace)]
+        misses = (*waiting, *events.load_misses(cursor, scope, 100))
+    asked = [miss.question for miss in misses]
     with state.store.cursor() as cursor:
         model = vectors.model(cursor)
     now = state.clock()

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.model import Namespace
+from engine.namespace import Scope
 from engine.store.extensions import Cursor
 from engine.store.places import pack_namespace, unpack_namespace
 
@@ -112,13 +113,21 @@ def add_misses(cursor: Cursor, misses: Sequence[Miss]) -> None:
     )
 
 
-def load_misses(cursor: Cursor, limit: int) -> list[Miss]:
-    """The latest questions without a hit, newest first."""
+def load_misses(cursor: Cursor, scope: Scope, limit: int) -> list[Miss]:
+    """The latest questions without a hit of readers whom a scope covers, newest first."""
+    named = cursor.execute("SELECT DISTINCT namespace FROM event WHERE event = 'miss'").fetchall()
+    covered = {
+        packed: namespace
+        for (packed,) in named
+        if (namespace := namespace_of(packed)) is not None and scope.covers(namespace)
+    }
     rows = cursor.execute(
-        "SELECT at_ns, namespace, detail FROM event WHERE event = 'miss' "
-        f"ORDER BY at_ns DESC, rowid DESC LIMIT {int(limit)}"
+        "SELECT at_ns, namespace, detail FROM event WHERE event = 'miss' AND namespace IN "
+        "(SELECT unnest(?::JSON[])->>'$') "
+        f"ORDER BY at_ns DESC, rowid DESC LIMIT {int(limit)}",
+        [json.dumps(list(covered))],
     ).fetchall()
-    return [Miss(at_ns, unpack_namespace(namespace), text) for at_ns, namespace, text in rows]
+    return [Miss(at_ns, covered[packed], text) for at_ns, packed, text in rows]
 
 
 # -- for `engine.check` ----------------------------------------------------------------------

@@ -105,5 +105,3 @@ def drop_rejected(cursor: Cursor, place: Place, sha256: str | None = None) -> No
         cursor.execute(
             f"DELETE FROM rejected WHERE {AT} AND sha256 = unhex(?)", [*key_of(place), sha256]
         )
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,20 @@ EVERYTHING = Scope()
 SCOPES = (EVERYTHING, HERE, Scope(SALES), Scope(SALES, exact=True), Scope(OTHER))
 
 
+DESKS: list[Desk] = []
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    while DESKS:
+        DESKS.pop().engine.close()
+
+
 def written(count: int = 3, **options: object) -> Desk:
+    """A desk with so many notes; it is closed behind the test."""
     desk = Desk(**options)
+    DESKS.append(desk)
     for number in range(count):
         desk.put(f"n{number}", NOTE.format(number))
     return desk
@@ -107,7 +120,6 @@ def test_a_session_counts_on_when_the_store_is_opened_again(tmp_path: Path) -> N
     note(desk, "read", "n1")
     assert desk.engine.reading.counted(HERE) == 1
     assert desk.engine.check() == ()
-    desk.engine.close()
 
 
 # -- opened files ------------------------------------------------------------------------
@@ -180,7 +192,6 @@ def test_nothing_is_recorded_where_demand_is_off(tmp_path: Path) -> None:
     desk.reopen(config=Config())
     assert desk.engine.status(HERE).events["read"] == 1
     assert desk.engine.status(HERE).misses == ("zebra",)
-    desk.engine.close()
 
 
 # -- what becomes of events -------------------------------------------------------------------
@@ -203,7 +214,6 @@ def test_events_go_with_their_engram_and_when_they_are_old(tmp_path: Path) -> No
     assert desk.engine.status(HERE).events["read"] == 1
     assert desk.engine.status(HERE).misses == ()
     assert desk.engine.check() == ()
-    desk.engine.close()
 
 
 def test_a_successor_goes_on_with_what_its_original_was_to_readers() -> None:
@@ -266,7 +276,7 @@ def test_what_cannot_be_stored_waits_and_no_reader_fails() -> None:
     assert not demand.due()
     with store.cursor() as cursor:
         assert sorted(events.load(cursor).engram.tolist()) == [1, 2, 3]
-        assert len(events.load_misses(cursor, 9)) == 1
+        assert len(events.load_misses(cursor, EVERYTHING, 9)) == 1
     store.close()
 
 
@@ -325,7 +335,6 @@ def test_what_cannot_be_right_is_found_and_forgotten(
     assert problem.key == "events" and said in problem.message
     assert desk.engine.check(repair=True) == ()
     assert desk.engine.status(HERE).events["read"] == 1
-    desk.engine.close()
 
 
 def test_an_event_that_is_stored_twice_is_found() -> None:
@@ -367,4 +376,3 @@ def test_a_store_of_before_is_opened(tmp_path: Path) -> None:
     assert desk.engine.status(HERE).misses == ("zebra",)
     note(desk, "read", "n1")
     assert used(desk, "n1") > 0.0 and desk.engine.check() == ()
-    desk.engine.close()

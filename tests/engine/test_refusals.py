@@ -10,6 +10,7 @@ import pytest
 from engine.entries import Copied, Former
 from engine.errors import Problem
 from engine.model import Entry, Notice
+from engine.namespace import Scope
 from engine.store import edges, events, places, refusals
 from engine.store.connection import Store
 from engine.store.edges import EdgeRow
@@ -81,9 +82,11 @@ def test_questions_without_a_hit(store: Store) -> None:
         for at, question in enumerate(["one", "two", "three"]):
             events.add_misses(cursor, [events.Miss(at, SALES, question)])
         three, two = events.Miss(2, SALES, "three"), events.Miss(1, SALES, "two")
-        assert events.load_misses(cursor, 2) == [three, two]
+        events.add_misses(cursor, [events.Miss(9, (), f"elsewhere {n}") for n in range(9)])
+        assert events.load_misses(cursor, Scope(SALES), 2) == [three, two]
+        assert len(events.load_misses(cursor, Scope(), 99)) == 12
         events.drop_before(cursor, 2)
-        assert events.load_misses(cursor, 9) == [three]
+        assert events.load_misses(cursor, Scope(SALES), 9) == [three]
 
 
 # -- places ------------------------------------------------------------------------------
