@@ -108,6 +108,11 @@ def rrf_fusion(
 
 def recency(updated_ns: Longs, now_ns: int, decay: float, floor: float) -> Floats:
     """floor + (1 - floor) * exp(-decay * days since `updated`); the future counts as now."""
-    days = np.maximum(now_ns - updated_ns, 0).astype(np.float64) / 86_400e9
-    faded: Floats = floor + (1.0 - floor) * np.exp(-decay * days)
+    faded: Floats = floor + (1.0 - floor) * np.exp(-decay * days_since(updated_ns, now_ns))
     return faded
+
+
+def days_since(updated_ns: Longs, now_ns: int) -> Floats:
+    """Days, the future as none. `now_ns` may be beyond what the integers of an array hold."""
+    days: Floats = np.maximum(float(now_ns) - updated_ns, 0.0) / 86_400e9
+    return days

@@ -9,8 +9,8 @@ import numpy as np
 
 from engine.catalogue import Catalogue
 from engine.columns import Columns
-from engine.config import DAY_NS, Config
-from engine.fusion import ROUNDING, Floats, Longs, Mask, fitted
+from engine.config import Config
+from engine.fusion import ROUNDING, Floats, Longs, Mask, days_since, fitted
 from engine.ranking import in_order
 
 CONSTRAINTS, FAVOURITES, NEWEST, INDEX = "constraints", "favourites", "newest", "index"
@@ -87,7 +87,7 @@ def scores(columns: Columns, now_ns: int, used: Floats | None, config: Config) -
 
     Of Seamless: 0.6 * 2 ** (-days / 14) + 0.4 * u. The future counts as now.
     """
-    days = np.maximum(now_ns - columns.updated_ns, 0).astype(np.float64) / DAY_NS
+    days = days_since(columns.updated_ns, now_ns)
     recency: Floats = np.exp2(-days / config.briefing_half_life_days)
     if used is None:
         return np.round(recency, ROUNDING)

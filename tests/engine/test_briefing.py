@@ -170,6 +170,11 @@ def test_now_is_what_ages_are_counted_from(store: Store) -> None:
     assert store.sections()["conventions"] == slugs("way", 0, 1, 2, 3)
 
 
+@pytest.mark.parametrize("now", ["0001-01-01", "1677-01-01", "2263-01-01", "9999-12-31"])
+def test_any_now_that_can_be_written(store: Store, now: str) -> None:
+    assert store.sections(f"now={now}")["conventions"] == slugs("way", 0, 1, 2, 3)
+
+
 def test_superseded_engrams_are_left_out(store: Store) -> None:
     store.put("rule/old", "---\nsuperseded_by: rule-0\n---\nx\n")
     found = store.brief()

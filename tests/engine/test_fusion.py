@@ -94,6 +94,8 @@ def test_recency_falls_to_its_floor_and_not_below() -> None:
     assert faded.tolist() == pytest.approx([1.0, 0.85 + 0.15 * np.exp(-0.2), 0.85, 1.0])
     assert recency(ages, now, 0.02, 0.0)[1] == pytest.approx(np.exp(-0.2))  # Tacklr's rule
     assert recency(ages, now, 0.0, 0.85).tolist() == [1.0] * 4  # switched off
+    assert recency(ages, 2**70, 0.02, 0.85) == pytest.approx(0.85)  # what no int64 holds
+    assert recency(ages, -(2**70), 0.02, 0.85).tolist() == [1.0] * 4
 
 
 @given(SCORES)
