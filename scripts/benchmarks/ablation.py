@@ -1,13 +1,15 @@
 """What each part of the ranking is worth: recall as it is, and with each part switched off.
 
     scripts/bench ablation [--data DIR [SET …]] [--seeds N,…] [--keep DIR] [--values]
-                           [--set NAME=VALUE …] [--share X]
+                           [--set NAME=VALUE …] [--share X] [--parts NAME,…]
+                           [--favourites pages|opened]
 
 On both corpora of our own (see `knowledge_base` and `conversations`), made from each of the seeds,
 and on the labelled sets below DIR, whose dates, favourites and readers are drawn at random: there a
 part can only harm. Weights may be chosen by looking at seed 1, and are judged by the others. With
 --values other values of each number are tried too; --set changes a number of the config throughout;
---share makes our own corpora smaller.
+--share makes our own corpora smaller, --parts tries some parts only. Favourites are some of the
+pages that people come back to and a few others, or some of what askers of past questions opened.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from engine.engine import Engine
 from engine.recall.given import CHANNELS
 from scripts.benchmarks.cached import CachedEmbedder
 from scripts.benchmarks.corpora import OWN, of_set, own, seeds_of, sets_below
-from scripts.benchmarks.judged import Clock, Judged, fill
+from scripts.benchmarks.judged import OPENED, PAGES, Clock, Judged, fill
 from scripts.benchmarks.measures import (
     BUDGETS,
     NAMES,
@@ -77,6 +79,10 @@ PARTS: Mapping[str, Part] = {
 }
 
 
+# (part, value, changes of the config, fields of the request)
+Change = tuple[str, str, Mapping[str, float], Mapping[str, Any]]
+
+
 @dataclass
 class Found:
     """Of one corpus by (part, value): the measures, nDCG@10 of each question and by family."""
@@ -95,21 +101,28 @@ def main(arguments: list[str]) -> bool:
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--values", action="store_true")
+    parser.add_argument("--favourites", choices=(PAGES, OPENED), default=PAGES)
+    parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes")
     asked = parser.parse_args(arguments)
     config = changed(Config(), asked.changes)
+    names = asked.parts.split(",")
+    if unknown := set(names) - PARTS.keys():
+        parser.error(f"no part is called {', '.join(sorted(unknown))}: {', '.join(PARTS)}")
+    tried: list[Change] = [(WHOLE, "", {}, {})]
+    tried += [(name, *each) for name in names for each in PARTS[name].tried(asked.values)]
     work = Path(tempfile.mkdtemp(prefix="engramfs-bench-"))
     table: dict[str, Found] = {}
     try:
         embedder = CachedEmbedder(OnnxEmbedder(), asked.keep or work / "keep")
         judged = list(own(asked.seeds, asked.share))
         if asked.data is not None:
-            names = sets_below(parser, asked.data, asked.sets)
-            judged += [(name, of_set(asked.data / name), 0) for name in names]
+            sets = sets_below(parser, asked.data, asked.sets)
+            judged += [(name, of_set(asked.data / name), 0) for name in sets]
         for name, corpus, seed in judged:
             said(f"{name}: {len(corpus.engrams)} engrams, {len(corpus.questions)} questions")
             place = work / name.replace(" ", "-").replace(",", "")
-            table[name] = judge(place, corpus, seed, embedder, config, asked.values)
+            table[name] = judge(place, corpus, seed, embedder, config, tried, asked.favourites)
     finally:
         shutil.rmtree(work)
     return told(table)
@@ -121,17 +134,16 @@ def judge(
     seed: int,
     embedder: CachedEmbedder,
     config: Config,
-    values: bool,
+    tried: Sequence[Change],
+    liking: str,
 ) -> Found:
     """The whole, and every part switched off, over one store."""
     clock, found = Clock(), Found()
     engine = Engine.open(
         place, kinds=corpus.kinds, embed="inline", embedder=embedder, clock=clock, config=config
     )
-    fill(engine, clock, corpus, seed)
+    fill(engine, clock, corpus, seed, liking)
     engine.close()
-    tried: list[tuple[str, str, Mapping[str, float], Mapping[str, Any]]] = [(WHOLE, "", {}, {})]
-    tried += [(name, *each) for name, part in PARTS.items() for each in part.tried(values)]
     for name, value, numbers, how in tried:
         numbered: dict[str, Any] = dict(numbers)
         engine = Engine.open(

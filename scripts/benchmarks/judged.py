@@ -69,9 +69,11 @@ class Judged:
     past: tuple[Question, ...]
 
 
+PAGES, OPENED = "pages", "opened"  # whence favourites come
 FAVOURITES = (0.3, 0.03)  # share of the standing engrams, of the others
+MARKED = 0.2  # of what was opened
 TRIES = 10
-OPENED = 0.6  # of what answered a past question was opened
+ANSWERED = 0.6  # of what answered a past question was opened
 ASTRAY = 0.4  # of past questions ended at some engram besides
 
 
@@ -85,13 +87,12 @@ class Clock:
         return round(self.at.timestamp() * SECOND_NS)
 
 
-def fill(engine: Engine, clock: Clock, corpus: Judged, seed: int) -> None:
+def fill(engine: Engine, clock: Clock, corpus: Judged, seed: int, liking: str = PAGES) -> None:
     """Put everything at its time, the oldest first, with the favourites that were drawn."""
-    draw = random.Random(f"favourites {seed}")
+    liked = favourites(corpus, seed, liking)
     for made in sorted(corpus.engrams, key=lambda made: made.at):
         clock.at = made.at
-        favourite = draw.random() < FAVOURITES[0 if made.standing else 1]
-        engine.put(SCOPE, Draft(made.kind, made.slug, made.source(favourite)))
+        engine.put(SCOPE, Draft(made.kind, made.slug, made.source(made.path in liked)))
     for number, (at, path) in enumerate(opened(corpus, seed)):
         clock.at = at
         kind, _, slug = path.partition("/")
@@ -101,6 +102,18 @@ def fill(engine: Engine, clock: Clock, corpus: Judged, seed: int) -> None:
     clock.at = NOW
 
 
+def favourites(corpus: Judged, seed: int, liking: str) -> frozenset[str]:
+    """Paths of what is marked: some of the standing pages and a few others (PAGES), or some of what
+    the askers of past questions opened (OPENED)."""
+    draw = random.Random(f"favourites {seed}")
+    if liking == OPENED:
+        return frozenset(path for _, path in opened(corpus, seed) if draw.random() < MARKED)
+    in_order = sorted(corpus.engrams, key=lambda made: made.at)
+    return frozenset(
+        made.path for made in in_order if draw.random() < FAVOURITES[0 if made.standing else 1]
+    )
+
+
 def opened(corpus: Judged, seed: int) -> list[tuple[datetime, str]]:
     """What the askers of past questions opened in the last two months, by time."""
     draw = random.Random(f"opened {seed}")
@@ -108,7 +121,7 @@ def opened(corpus: Judged, seed: int) -> list[tuple[datetime, str]]:
     for question in corpus.past:
         at = NOW - timedelta(days=draw.uniform(0.1, 60))
         paths = [
-            p for p, grade in question.relevant.items() if grade > 1 and draw.random() < OPENED
+            p for p, grade in question.relevant.items() if grade > 1 and draw.random() < ANSWERED
         ]
         if draw.random() < ASTRAY:
             paths.append(draw.choice(corpus.engrams).path)
