@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from engine.digests.scopes import kind_name
 from engine.errors import Conflict, NotFound, shown
 from engine.recall.given import FORMATS, Given
@@ -27,17 +25,17 @@ def shown_digests(
 ) -> list[Digest]:
     """The digests of a namespace, stale ones too; where kinds are named, those of their engrams
     alone: what is told of an engram that a mount does not show is not shown there either."""
-    found = engine.digests(scope)
+    return [digest for digest in engine.digests(scope) if is_shown(engine, digest, kinds)]
+
+
+def is_shown(engine: Engine, digest: Digest, kinds: Collection[str] | None) -> bool:
+    """Does a digest tell of engrams of these kinds alone? None: of any."""
     if kinds is None:
-        return list(found)
+        return True
+    if not len(digest.members):
+        return digest.name in {kind_name(kind) for kind in kinds}
     columns = engine.reading.columns.now()
-    hidden = ~columns.of_kinds(frozenset(kinds))
-    names = {kind_name(kind) for kind in kinds}
-    return [
-        digest
-        for digest in found
-        if (not np.any(hidden[digest.members]) if len(digest.members) else digest.name in names)
-    ]
+    return bool(columns.of_kinds(frozenset(kinds))[digest.members].all())
 
 
 def perform(

@@ -12,11 +12,12 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from engine.errors import NotFound
 from engine.slug import MAX_NAME_BYTES, SUFFIX, nfc
 from engramfs import attributes as shape
 from engramfs.address import Walk
 from engramfs.changes import Changes
-from engramfs.digest_answers import shown_digests
+from engramfs.digest_answers import is_shown, shown_digests
 from engramfs.digest_text import file_text
 from engramfs.errors import FsError
 from engramfs.ground import Ground, not_there
@@ -41,8 +42,8 @@ class DigestFiles:
         """ENOENT, ENOTDIR."""
         settings = self._ground.settings
         if address.steps:
-            return self._file(self._digest(address))
-        newest = max((each.built_ns for each in self._fresh().values()), default=0)
+            return self._look(self._digest(address))
+        newest = max((each.built_ns for each in self._fresh()), default=0)
         return shape.of_directory(
             walked(_TOP), 0o555, max(newest, self._changes.at_ns), settings.uid, settings.gid
         )
@@ -52,7 +53,8 @@ class DigestFiles:
         if address.steps:
             self._digest(address)
             raise FsError("ENOTDIR", "a digest is a file")
-        return [Listed(name, walked(_TOP, name), stat.S_IFREG) for name in self._fresh()]
+        names = map(_file, self._fresh())
+        return [Listed(name, walked(_TOP, name), stat.S_IFREG) for name in names]
 
     def readlink(self, address: Walk) -> str:
         """EINVAL: nothing here is a link."""
@@ -69,34 +71,43 @@ class DigestFiles:
         digest = self._digest(address)
         if flags & (os.O_ACCMODE | os.O_TRUNC):
             raise FsError("EACCES", "a digest is made of what engrams say", "change those")
-        return Pinned(file_text(digest), caller, fixed=self._file(digest))
+        return Pinned(file_text(digest), caller, fixed=self._look(digest))
 
     # -- inside ------------------------------------------------------------
-    def _file(self, digest: Digest) -> Attributes:
-        settings = self._ground.settings
-        name, at_ns = f"{digest.name}{SUFFIX}", digest.built_ns
+    def _look(self, digest: Digest) -> Attributes:
+        settings, at_ns = self._ground.settings, digest.built_ns
         return shape.of_file(
-            walked(_TOP, name), 0o444, len(file_text(digest)), at_ns, at_ns,
+            walked(_TOP, _file(digest)), 0o444, len(file_text(digest)), at_ns, at_ns,
             settings.uid, settings.gid,
         )  # fmt: skip
 
     def _digest(self, address: Walk) -> Digest:
-        name, *beyond = address.steps
-        found = self._fresh().get(nfc(name))
-        if found is None:
-            raise not_there(name)
+        file, *beyond = address.steps
+        name = nfc(file.removesuffix(SUFFIX))
+        engine = self._ground.engine
+        try:
+            found = engine.digest(self._ground.scope, name) if file.endswith(SUFFIX) else None
+        except NotFound:
+            found = None
+        if found is None or found.stale or not is_shown(engine, found, self._kinds()):
+            raise not_there(file)
         if beyond:
             raise FsError("ENOTDIR", "a digest is a file")
         return found
 
-    def _fresh(self) -> dict[str, Digest]:
-        """By the name of the file; one that is too long for a name is not among them."""
-        ground, settings = self._ground, self._ground.settings
-        root = ground.layout.root
-        kinds = settings.only_kinds if root is None else frozenset({root.kind})
-        found = {
-            f"{nfc(digest.name)}{SUFFIX}": digest
-            for digest in shown_digests(ground.engine, ground.scope, kinds)
-            if not digest.stale
-        }
-        return {name: each for name, each in found.items() if len(name.encode()) <= MAX_NAME_BYTES}
+    def _fresh(self) -> list[Digest]:
+        """Those that are shown; one that is too long for a name is not among them."""
+        ground = self._ground
+        return [
+            digest
+            for digest in shown_digests(ground.engine, ground.scope, self._kinds())
+            if not digest.stale and len(_file(digest).encode()) <= MAX_NAME_BYTES
+        ]
+
+    def _kinds(self) -> frozenset[str] | None:
+        root = self._ground.layout.root
+        return self._ground.settings.only_kinds if root is None else frozenset({root.kind})
+
+
+def _file(digest: Digest) -> str:
+    return f"{digest.name}{SUFFIX}"

@@ -75,8 +75,11 @@ class Digests:
 
     def one(self, scope: Scope, name: str) -> Digest:
         """The digest of a name; NotFound."""
-        for digest in self.all(scope):
-            if digest.name == name:
+        ground = self._ground_of(scope.attributes)
+        row = self._shelf.of(scope.attributes).get(name)
+        if row is not None or name in ground.expected():
+            digest = self._digest(ground, name, row)
+            if digest is not None:
                 return digest
         raise NotFound(
             f"there is no digest {shown(name)}", "`engramfs digest map` tells those that there are"

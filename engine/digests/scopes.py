@@ -60,6 +60,7 @@ class Ground:
     def __init__(self, columns: Columns, namespace: Namespace) -> None:
         self.columns = columns
         self.namespace = namespace
+        self._fresh: dict[str, tuple[DigestRow, bool]] = {}
         known = namespace in columns.namespaces
         code = columns.namespaces.index(namespace) if known else -1
         self.mask: Mask = columns.live & (columns.namespace == code)
@@ -90,8 +91,12 @@ class Ground:
         return self.among(row.members)
 
     def fresh(self, row: DigestRow) -> bool:
-        """A digest says what its engrams say now."""
-        return Standing(row.engrams, row.seq) == self.of(row)
+        """A digest says what its engrams say now. Told once for each row: a moment stays as it is,
+        and with 500 digests finding out takes 30 ms."""
+        known = self._fresh.get(row.name)
+        if known is None or known[0] is not row:
+            known = self._fresh[row.name] = row, Standing(row.engrams, row.seq) == self.of(row)
+        return known[1]
 
     def expected(self) -> list[str]:
         """The names of the digests that there are to be in any case."""

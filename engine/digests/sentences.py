@@ -22,7 +22,7 @@ _CLAUSE = 40  # characters of a clause of Thai, Lao or Khmer, which mark no end 
 # Full stops of Latin, Greek and Cyrillic want a blank and no small letter behind them; those of
 # other scripts (Devanagari, Arabic, Urdu, Ethiopic, Armenian, Burmese, Khmer) a blank or nothing.
 _END = re.compile(
-    "[.!?\u2026]+[\"'\u201d\u2019\u00bb)\\]*_]*\\s+(?=[^a-z\\s])"
+    "(?<![.!?\u2026])[.!?\u2026]+[\"'\u201d\u2019\u00bb)\\]*_]*\\s+(?=[^a-z\\s])"
     "|[\u3002\uff01\uff1f\uff61\u0964\u0965\u061f\u06d4\u1362\u0589\u104a\u104b\u17d4\u17d5]+"
     "[\u300d\u300f\uff09\u201d\u2019\u00bb\"')*_]*\\s*"
 )

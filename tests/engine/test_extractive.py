@@ -106,6 +106,10 @@ echo "no sentence. None."
     ]
 
 
+def test_a_line_of_dots_is_no_work() -> None:
+    assert said("a" + "." * 1_000_000) == ["a" + "." * 1_000_000]
+
+
 def test_a_sentence_tells_its_line() -> None:
     assert list(sentences("# H\n\nOne\ntwo. Three.\nFour.\n")) == [
         (2, "One two."), (3, "Three."), (4, "Four.")
