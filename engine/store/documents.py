@@ -60,5 +60,5 @@ def terms_proved(sums: str, documents: bytes, terms: str | None) -> bool:
         return False
     if sums:
         return proved(sums, "terms", terms.encode())
-    lengths, _ = unpack_documents(documents)
-    return [len(line.split()) for line in terms.split("\n")] == lengths.tolist()
+    lengths: list[int] = unpack_documents(documents)[0].tolist()
+    return [len(line.split()) for line in terms.split("\n")] == lengths
