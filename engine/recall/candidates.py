@@ -25,8 +25,8 @@ PathOf = Callable[[Entry], str | None]
 Rows = Callable[[Sequence[Entry]], Mapping[int, Row]]
 Candidate = Digest | Ranked | Fact
 
-TOKENS_AN_ITEM = 80  # fewer than most have: how many rows are read at once is taken from it
-MOST_ROWS = 64
+TOKENS_AN_ITEM = 256  # about what most have: so many rows of them are read at first …
+MOST_ROWS = 64  # … and twice as many each time after, up to this
 DIGESTS = ".digests"  # the directory that they are read from
 
 
@@ -82,9 +82,10 @@ def detail_of(request: RecallRequest) -> str:
 
 def items(asked: Asked, ranking: Ranking, candidates: Sequence[Candidate]) -> Iterator[Item | None]:
     """The items in order, their rows read in batches as they are asked for; None: it is gone."""
-    step = min(max(asked.request.budget // TOKENS_AN_ITEM, 4), MOST_ROWS)
-    for first in range(0, len(candidates), step):
+    first, step = 0, min(max(asked.request.budget // TOKENS_AN_ITEM, 4), MOST_ROWS)
+    while first < len(candidates):
         batch = candidates[first : first + step]
+        first, step = first + step, min(2 * step, MOST_ROWS)
         entries = [one.entry for one in batch if isinstance(one, Ranked)]
         rows, evidence = asked.rows(entries), ranking.evidence(entries)
         told = [one for one in batch if isinstance(one, Fact)]
