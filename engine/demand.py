@@ -62,7 +62,7 @@ class Demand:
     def note(self, scope: Scope, kind: EventKind, entries: Iterable[Entry], session: str) -> None:
         """A reader was given engrams. `session` is who asked; "" is nobody in particular."""
         if self.on:
-            at, namespace = self._clock(), scope.attributes
+            at, namespace, session = self._clock(), scope.attributes, _named(session)
             self._count([Event(at, one.no, kind, session, namespace) for one in entries if one.id])
 
     def opened(self, scope: Scope, entry: Entry, session: str, process: str) -> None:
@@ -71,7 +71,7 @@ class Demand:
         Reading back what the same process wrote is none.
         """
         if self.on and entry.id:
-            event = Event(self._clock(), entry.no, "read", session, scope.attributes)
+            event = Event(self._clock(), entry.no, "read", _named(session), scope.attributes)
             with self._lock:
                 if (process, entry.no) not in self._wrote:
                     self._opens.add(event, process)
@@ -238,6 +238,11 @@ class Demand:
             with self._lock:
                 del self._unstored[: len(some)]
                 del self._missed[: len(misses)]
+
+
+def _named(session: str) -> str:
+    """A session's name as it is stored."""
+    return session if session.isascii() else session.encode("utf-8", "replace").decode()
 
 
 def _key(event: Event) -> Key:

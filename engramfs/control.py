@@ -19,6 +19,7 @@ from engine.errors import EngineError, Invalid, NotFound, Problem, StoreFull, St
 from engine.recall.pairs import Pairs, parse_pairs
 from engramfs import render
 from engramfs.answers import Kept, Packs
+from engramfs.caller import asker
 from engramfs.conversation import Conversation
 from engramfs.errors import FsError
 from engramfs.events import EventLog, line_of
@@ -189,9 +190,7 @@ class ControlFiles:
             special,
             pairs,
             NAME,
-            lambda: self._questions.answer(
-                special.name, parse_pairs(request), NAME, _asker(caller)
-            ),
+            lambda: self._questions.answer(special.name, parse_pairs(request), NAME, asker(caller)),
         )
 
     def _bare(self, special: SpecialName, caller: Caller) -> bytes:
@@ -258,7 +257,7 @@ class ControlFiles:
             special,
             pairs,
             WRITTEN,
-            lambda: self._questions.answer(special.name, pairs, form, _asker(caller)),
+            lambda: self._questions.answer(special.name, pairs, form, asker(caller)),
         )
 
     # -- outcomes ----------------------------------------------------------
@@ -356,11 +355,6 @@ class ControlFiles:
 
 def _session(special: SpecialName, caller: Caller) -> tuple[str, int, int]:
     return special.name, caller.uid, caller.sid
-
-
-def _asker(caller: Caller) -> str:
-    """Who asks, as demand tells sessions apart."""
-    return f"{caller.uid}:{caller.sid}"
 
 
 def _shown_request(special: SpecialName, pairs: Pairs, most: int = 200) -> str:

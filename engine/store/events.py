@@ -58,14 +58,14 @@ class Stored:
 def add(cursor: Cursor, events: Sequence[Event]) -> None:
     """Append events, with one statement."""
     packed = {namespace: pack_namespace(namespace) for namespace in {e.namespace for e in events}}
-    rows = [
+    rows: list[list[str | int]] = [
         [each.at_ns, each.engram, each.kind, each.session, packed[each.namespace]]
         for each in events
     ]
     cursor.execute(
         "INSERT INTO demand SELECT r->>0, r->>1, r->>2, r->>3, r->>4 "
         "FROM (SELECT unnest(?::JSON[]) AS r)",
-        [json.dumps(rows)],
+        [_text(rows)],
     )
 
 
@@ -106,10 +106,12 @@ def drop_before(cursor: Cursor, at_ns: int) -> int:
 # -- questions without a hit ---------------------------------------------------------------
 def add_misses(cursor: Cursor, misses: Sequence[Miss]) -> None:
     """Remember questions without a hit, with one statement."""
-    rows = [[each.at_ns, pack_namespace(each.namespace), each.question] for each in misses]
+    rows: list[list[str | int]] = [
+        [each.at_ns, pack_namespace(each.namespace), each.question] for each in misses
+    ]
     cursor.execute(
         "INSERT INTO event SELECT r->>0, r->>1, 'miss', r->>2 FROM (SELECT unnest(?::JSON[]) AS r)",
-        [json.dumps(rows)],
+        [_text(rows)],
     )
 
 
@@ -128,6 +130,11 @@ def load_misses(cursor: Cursor, scope: Scope, limit: int) -> list[Miss]:
         [json.dumps(list(covered))],
     ).fetchall()
     return [Miss(at_ns, covered[packed], text) for at_ns, packed, text in rows]
+
+
+def _text(rows: list[list[str | int]]) -> str:
+    """JSON that the store takes: what is no UTF-8 must not keep others from being stored."""
+    return json.dumps(rows, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
 # -- for `engine.check` ----------------------------------------------------------------------

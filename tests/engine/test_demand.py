@@ -122,6 +122,17 @@ def test_a_session_counts_on_when_the_store_is_opened_again(tmp_path: Path) -> N
     assert desk.engine.check() == ()
 
 
+def test_a_name_that_is_no_text_keeps_nothing_from_being_stored(tmp_path: Path) -> None:
+    desk = written(where=tmp_path / "store")
+    note(desk, "read", "n1", session="\udcff\0'é")
+    desk.engine._upkeep.state.demand.missed(Scope((("team", "\udcff"),)), "zebra")
+    desk.reopen()
+    note(desk, "read", "n1", session="\udcff\0'é")
+    status = desk.engine.status(EVERYTHING)
+    assert status.events["read"] == 1 and status.misses == ("zebra",)
+    assert desk.engine.check() == ()
+
+
 # -- opened files ------------------------------------------------------------------------
 def open_file(desk: Desk, slug: str, process: str = "pid:1", session: str = "0:1") -> None:
     desk.engine.opened(HERE, desk.entry(slug), session, process)
