@@ -108,7 +108,7 @@ class ResultSets:
         if found is None or found.scope != scope:
             raise NotFound(
                 f"there is no result set {shown(id)}",
-                f"a set lasts {self._life_ns // (60 * SECOND_NS)} minutes; search again",
+                f"a set lasts {self._life_ns / (60 * SECOND_NS):.3g} minutes; search again",
             )
         return found
 
