@@ -71,6 +71,20 @@ def covering(scopes: Sequence[Digest], ranking: Ranking) -> tuple[Digest, ...]:
     return tuple(chosen)
 
 
+def within(digests: Sequence[Digest], allowed: Mask, as_of_ns: int | None) -> tuple[Digest, ...]:
+    """The digests that tell of nothing that the request leaves out.
+
+    Of a digest that was made after `as_of_ns` nobody knows whether it tells of later things.
+    """
+    return tuple(
+        one
+        for one in digests
+        if (as_of_ns is None or one.built_ns <= as_of_ns)
+        and _last(one) < len(allowed)
+        and bool(allowed[one.members].all())
+    )
+
+
 def uncovered(digests: Sequence[Digest], numbers: Sequence[int]) -> Mask:
     """Which of these engrams none of the digests covers."""
     covered = {no for digest in digests for no in digest.members.tolist()}

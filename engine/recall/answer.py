@@ -180,7 +180,8 @@ def controls_of(request: RecallRequest) -> dict[str, object]:
 
 
 def changed_controls(request: RecallRequest, config: Config) -> str:
-    """What differs from its default, but for the question, in the syntax of a request."""
+    """What differs from its default or from what was asked, but for the question, in the syntax of
+    a request."""
     k, hops = depth_of(request.depth, config)
     default = RecallRequest(
         budget=config.recall_budget,
@@ -200,7 +201,7 @@ def changed_controls(request: RecallRequest, config: Config) -> str:
     pairs += [
         (key, ",".join(value) if isinstance(value, tuple) else str(value))
         for key, (value, usual) in held.items()
-        if value != usual
+        if value != usual or key in request.clamped
     ]
     if request.weights:
         pairs.append(("weights", ",".join(f"{name}:{w:g}" for name, w in request.weights)))

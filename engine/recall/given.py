@@ -25,7 +25,6 @@ CHANNELS = (*SEARCHED, "graph", "temporal")
 FUSIONS = ("score", "rrf")
 FORMATS = ("md", "json")
 
-_ANY = 10**18
 MOST_WEIGHT = 1000.0
 MANY = ("kinds", "channels", "tags", "source_roles", "surfaces")  # keys that may be repeated
 _LOST_PLUS = re.compile(r"(:\d\d(?:\.\d+)?) (\d\d:?\d\d)\Z")  # + is a blank in a name
@@ -52,10 +51,12 @@ class Given:
         self.values: dict[str, list[str]] = {}
         self.problems: list[Problem] = []
         self.warnings: list[str] = []
+        self.clamped_keys: list[str] = []
         self._filters: list[tuple[str, str]] = []
         self._namespace: list[tuple[str, str]] = []
         self.every_key: set[str] = set()
-        valid = ", ".join(sorted(keys)) + (", prop.NAME and the filters" if filters else "")
+        named = [*sorted(keys), *(["namespace.NAME"] if namespaces else [])]
+        valid = ", ".join(named) + (", prop.NAME and the filters" if filters else "")
         for key, value in pairs:
             self.every_key.add(key)
             if key in keys:
@@ -148,15 +149,22 @@ class Given:
             self.refuse(key, said, f"a whole number, {least} to {most}")
             return default
         if value > most:
-            self.warnings.append(f"{key} {value} was lowered to {most}")
+            self.lowered(key, f"{key} {value} was lowered to {most}")
         return min(value, most)
+
+    def lowered(self, key: str, said: str) -> None:
+        """A value was brought into its range, which the answer says."""
+        self.clamped_keys.append(key)
+        self.warnings.append(said)
 
     def clamped(self, key: str, default: int, least: int, most: int) -> int:
         """A whole number of any size, brought into the range, which is said."""
-        value = self.integer(key, default, -_ANY, _ANY)
-        inside = min(max(value, least), most)
-        if value != inside:
-            self.warnings.append(f"{key} {value} was changed to {inside}")
+        text = self.one(key).strip()
+        if not _INTEGER.fullmatch(text):
+            return self.integer(key, default, least, most)
+        inside = min(max(int(text), least), most)
+        if int(text) != inside:
+            self.lowered(key, f"{key} {text} was changed to {inside}")
         return inside
 
     def floor(self, key: str, most: float = 1.0) -> float:

@@ -32,6 +32,11 @@ class Narrowed:
     tagged: Mask | None
     taken: tuple[tuple[str, Mask], ...] = ()
 
+    @property
+    def narrows(self) -> bool:
+        """Is there anything in scope that it leaves out?"""
+        return self.masks.filtered > 0 or any(key == "as_of" for key, _ in self.taken)
+
     def why(self, no: int) -> str:
         """What took an engram out."""
         keys = (key for key, mask in self.taken if no < len(mask) and mask[no])

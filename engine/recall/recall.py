@@ -38,7 +38,7 @@ from engine.neighbours import wanted
 from engine.query import query_terms
 from engine.ranking import Ranking, Rules, browse, rank
 from engine.reader import Reader
-from engine.recall.altitude import LOOKED_AT, lifted, uncovered
+from engine.recall.altitude import LOOKED_AT, lifted, uncovered, within
 from engine.recall.answer import Form, changed_controls, controls_of
 from engine.recall.candidates import Asked, Candidate, PathOf, Rows, in_order, items, name_of
 from engine.recall.extras import tail_of
@@ -103,6 +103,8 @@ def recall(
         said.degraded += failed
     limited = ranking.first(request.limit)
     kept = limited.above(dict(request.least), request.least_score)
+    idle = [f"min_score.{name}" for name, _ in request.least if name not in limited.strengths]
+    said.warnings += [f"{key} counts for nothing: the channel did not run" for key in idle]
     timings.lap("ranking")
     if request.strict and said.failed:
         first = said.failed[0]
@@ -229,7 +231,8 @@ def _packed(
         max(config.recall_budget_max, request.budget),
     )  # fmt: skip
     told = _facts(asked, narrowed, ranking, said)
-    engrams = ranking.ranked if {"engrams", "passages"} & set(request.surfaces) else ()
+    of_engrams = bool({"engrams", "passages"} & set(request.surfaces))
+    engrams = ranking.ranked if of_engrams else ()
     candidates = in_order((), engrams, told, request.limit)
 
     made = _made(asked, ranking, candidates)
@@ -237,13 +240,16 @@ def _packed(
     def enough(some: Iterable[Item | None], of: Sequence[Candidate]) -> bool:
         return fits(list(some), form, _account(asked, of, said), limits, asked.count)
 
+    shelf, missing = _digests(asked, narrowed, ranking, said)
+    auto = request.altitude == "auto" and bool(shelf)
+    # Where no engram was found, none has to be summed up.
+    low = auto and of_engrams and enough(islice(copy(made), LOOKED_AT), candidates)
+    if not low:
+        said.degraded += missing
     digests = lifted(
-        request.altitude,
-        _digests(asked, ranking, said),
-        ranking,
-        lambda: bool(engrams) and enough(islice(copy(made), LOOKED_AT), candidates),
+        request.altitude, shelf, ranking, lambda: low,
         lambda some: enough(items(asked, ranking, some), some),
-    )
+    )  # fmt: skip
     if digests:
         free = uncovered(digests, [one.entry.no for one in engrams])
         hanging = uncovered(digests, [fact.source.no for fact in told])
@@ -282,20 +288,27 @@ def _facts(asked: Asked, narrowed: Narrowed, ranking: Ranking, said: _Said) -> t
     return tuple(fact for fact in found if fact.score >= request.least_score)
 
 
-def _digests(asked: Asked, ranking: Ranking, said: _Said) -> Sequence[Digest]:
-    """The digests that may be given. Those that were asked for and are not there are named."""
+def _digests(
+    asked: Asked, narrowed: Narrowed, ranking: Ranking, said: _Said
+) -> tuple[Sequence[Digest], Sequence[Degraded]]:
+    """The digests that may be given, and why others are missing, which is to be said where digests
+    are turned to. Those that were asked for and are not there are named at once."""
     request = asked.request
     if "digests" not in request.surfaces or request.altitude == "entity":
-        return ()
+        return (), ()
     wanted = request.themes or request.altitude != "auto" or request.asked_surfaces
     if not wanted and (request.browse or bool(ranking.named.any())):
-        return ()
-    found, missing = asked.reader.digests(asked.scope)
-    if wanted or found:
-        said.degraded += missing
-    if wanted and not found and not missing:
-        said.degraded.append(Degraded("digests", "there are none here"))
-    return found
+        return (), ()
+    fresh, missing = asked.reader.digests(asked.scope)
+    found = [one for one in fresh if request.altitude in ("auto", one.level)]
+    told = within(found, narrowed.masks.allowed, request.as_of_ns) if narrowed.narrows else found
+    if not wanted:
+        return told, missing if told else ()
+    said.degraded += missing
+    if not told and not missing:
+        why = "each tells of more than was asked for" if found else "there are none here"
+        said.degraded.append(Degraded("digests", why))
+    return told, ()
 
 
 def _account(asked: Asked, candidates: Sequence[Candidate], said: _Said) -> Facts:

@@ -44,8 +44,8 @@ class RecallRequest:
     if they are not given. `hops`, `reverse` and `seeds` are those of `engine.graph_channel.Spread`.
     `least` are floors by channel, `least_score` is one on the final score. `written` are the
     filters as given. `now` and `as_of` None: the clock. `asked_surfaces`: surfaces were named,
-    rather than all by default. With `token` (the key `set`) nothing else counts: the answer of that
-    token is wanted again.
+    rather than all by default. `clamped` are keys whose value was brought into its range. With
+    `token` (the key `set`) nothing else counts: the answer of that token is wanted again.
     """
 
     question: str = ""
@@ -87,6 +87,7 @@ class RecallRequest:
     format: str = "md"
     token: str = ""
     warnings: tuple[str, ...] = ()
+    clamped: tuple[str, ...] = ()
 
     @property
     def browse(self) -> bool:
@@ -127,7 +128,8 @@ def parse_request(
     `counters` are those that the host adds.
     """
     keys = keys_of(config)
-    own = [name for name in keys if name not in CORE_KEYS or name == "kinds"]
+    filters = {*CORE_KEYS, "prop.NAME", "namespace.NAME"} - {"kinds"}
+    own = [name for name in keys if name not in filters]
     given = Given(pairs, own, namespaces=True)
     if "set" in given.values:
         return _again(given)
@@ -179,6 +181,7 @@ def parse_request(
         strict=given.boolean("strict"),
         format=format,
         warnings=tuple(given.warnings),
+        clamped=tuple(given.clamped_keys),
     )
     if not request.budget and request.extra_tokens < config.recall_budget_min:
         said = f"budget 0 leaves {request.extra_tokens} tokens for the whole answer"

@@ -110,6 +110,7 @@ class Library:
         self.noted: list[tuple[EventKind, int, str]] = []
         self.used: dict[int, float] = {}  # utility, by number
         self.shelf: tuple[Digest, ...] = ()  # the digests that are fresh
+        self.missing: tuple[Degraded, ...] = ()  # why there are no others
         self.waited: list[float] = []
         self._documents = 0
         self._seq = 0
@@ -257,7 +258,7 @@ class Library:
         self.waited.append(seconds)
 
     def digests(self, scope: Scope) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
-        return self.shelf, ()
+        return self.shelf, self.missing
 
     def missed(self, scope: Scope, question: str) -> None:
         self.misses.append(question)

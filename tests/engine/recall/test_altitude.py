@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from engine.columns import ColumnCache
 from engine.entries import Entries
-from engine.model import Digest
+from engine.model import Degraded, Digest
 from engine.ranking import Ranking
-from engine.recall.altitude import covering, lifted, uncovered
+from engine.recall.altitude import covering, lifted, uncovered, within
 from tests.engine.library import Library
 
 
@@ -126,6 +127,45 @@ def test_what_the_question_names_is_given_itself_unless_themes_are_asked_for(
     assert library.paths(named)[:1] == ["note/n1.md"]
     assert ".digests" not in " ".join(library.paths(named))
     assert library.paths(f"{named}&themes=on")[0].startswith(".digests/")
+
+
+def test_a_question_without_a_hit_is_answered_by_nothing(library: Library) -> None:
+    assert library.paths("q=zebra") == []
+    assert library.paths("q=zebra&themes=on") == []
+    assert library.paths("q=zebra&surfaces=digests")[0] == ".digests/kind-note.md"
+
+
+@pytest.mark.parametrize(
+    "asked", ["surfaces=digests", "altitude=tenant", "altitude=scope", "budget=120"]
+)
+def test_a_digest_tells_of_nothing_that_a_filter_leaves_out(library: Library, asked: str) -> None:
+    digests = [path for path in library.paths(f"q=pump&{asked}&kinds=task") if "digest" in path]
+    assert digests in ([], [".digests/kind-task.md"])
+    assert ".digests" not in " ".join(library.paths(f"q=pump&{asked}&scope_ids=note/n1"))
+    then = library.paths(f"q=pump&{asked}&as_of=1970-01-01T00:00:00.000001Z")
+    assert ".digests" not in " ".join(then)
+
+
+def test_digests_that_tell_of_more_than_was_asked_for_are_said_to(library: Library) -> None:
+    packed = library.ask("q=pump&altitude=tenant&kinds=task&format=json")
+    assert Degraded("digests", "each tells of more than was asked for") in packed.degraded
+
+
+def test_digests_made_since_then_are_not_of_then() -> None:
+    made = [replace(A, built_ns=5), replace(B, built_ns=6)]
+    everybody = np.ones(9, bool)
+    assert within(made, everybody, None) == tuple(made)
+    assert within(made, everybody, 5) == (made[0],)
+    assert within(EVERY, np.array([1, 1, 1, 0, 1], bool), None) == (A, C)
+    assert within(EVERY, np.ones(4, bool), None) == (A, B)
+
+
+def test_missing_digests_are_told_where_they_were_turned_to(library: Library) -> None:
+    why = Degraded("digests", "kind-rule is missing: it was too dull")
+    library.missing = (why,)
+    assert why not in library.ask("q=pump").degraded
+    assert why in library.ask("q=pump&budget=200").degraded
+    assert why in library.ask("q=pump&themes=on").degraded
 
 
 def test_surfaces_without_digests_have_none(library: Library) -> None:

@@ -64,6 +64,14 @@ def test_written_requests(data: bytes, pairs: tuple[tuple[str, str], ...]) -> No
     assert parse_written(data) == pairs
 
 
+def test_a_floor_in_json_is_a_number_or_one_for_each_channel() -> None:
+    assert parse_written(b'{"q": "x", "min_score": 0.25}') == (("q", "x"), ("min_score", "0.25"))
+    assert parse_written(b'{"min_score": {"lexical": 0.2, "graph": 1}}') == (
+        ("min_score.lexical", "0.2"),
+        ("min_score.graph", "1"),
+    )
+
+
 def test_json_requests() -> None:
     request = {
         "q": "pumps & valves",

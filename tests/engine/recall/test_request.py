@@ -109,7 +109,7 @@ def test_what_is_accepted(text: str) -> None:
         ("as_of=1999", "as_of", "2026-04-05"),
         ("now=2026-01-01&now=2026-01-02", "now", "2 times"),
         ("depth=deep", "depth", "low, mid, high"),
-        ("hops=far", "hops", "whole number"),
+        ("hops=far", "hops", "whole number, 1 to 2"),
         ("seeds=0", "seeds", "1 to 32"),
         ("seeds=33", "seeds", "1 to 32"),
         ("reverse=maybe", "reverse", "on, off"),
@@ -175,7 +175,19 @@ def test_hops_are_clamped_with_a_warning() -> None:
         request = ask(f"q=x&hops={written}")
         assert request.hops == hops
         assert request.warnings == (f"hops {written} was changed to {hops}",)
-    assert ask("q=x&hops=2").warnings == ()
+        assert request.clamped == ("hops",)
+    assert ask("q=x&hops=2").warnings == ask("q=x&hops=2").clamped == ()
+
+
+@pytest.mark.parametrize("name", ["prop.NAME", "namespace.NAME"])
+def test_the_name_of_a_family_is_no_key(name: str) -> None:
+    (said,) = problems(f"q=x&{name}=y", ceiling=Scope((), exact=True))
+    assert name.partition(".")[0] in said
+
+
+def test_what_is_no_key_is_told_the_families_once() -> None:
+    (said,) = problems("q=x&budgt=5")
+    assert said.count("prop.NAME") == said.count("namespace.NAME") == 1
 
 
 def test_weights_that_are_not_positive_mean_one() -> None:
