@@ -72,6 +72,7 @@ class Upkeep:
         dead = [entry for entry in state.entries.all() if entry.deleted_ns is not None]
         self._mourned = deque(sorted(dead, key=_death))
         self._mourned_ns: float = math.inf
+        self._unbuilt = False
         self._look_ahead()
         try:
             self.mend()  # before anybody asks
@@ -85,6 +86,7 @@ class Upkeep:
         index = state.index
         register("settle", self.settle, due=self._settle_due)
         register("mend", self.mend, due=lambda: bool(state.unproved))
+        register("build", self._build, due=lambda: self._unbuilt)
         register(
             "directories", state.keep_moved_directories, due=lambda: bool(state.moved_directories)
         )
@@ -299,13 +301,14 @@ class Upkeep:
         state.unproved -= engrams
 
     def _build(self) -> None:
-        """The full-text index, from terms that are proved."""
+        """The full-text index, from terms that are proved; later, where a search still reads the
+        table that is to be filled."""
         unproved = self.fulltext.unproved()
         if unproved:
             self.state.unproved |= unproved
             self.mend()
             unproved = self.fulltext.unproved()
-        self.fulltext.bulk(self.state.index, unproved)
+        self._unbuilt = not self.fulltext.bulk(self.state.index, unproved)
 
 
 def _death(entry: Entry) -> int:

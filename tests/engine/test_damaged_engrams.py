@@ -226,3 +226,19 @@ def test_a_bulk_build_never_takes_damaged_terms(tmp_path: Path) -> None:
     assert {way: ask(desk) for way, ask in WAYS.items()} == right
     desk.sound()
     desk.engine.close()
+
+
+def test_an_index_that_has_to_wait_for_a_search_is_built_later(tmp_path: Path) -> None:
+    desk = filled(tmp_path)
+    state, upkeep = desk.engine._state, desk.engine._upkeep
+    reads = state.index.snapshot()  # of the table in use
+    desk.engine.reindex()
+    again = upkeep.fulltext.base
+    desk.engine.reindex()  # would fill the table that is read
+    assert upkeep.fulltext.base is again and upkeep._unbuilt
+    assert reads.rows
+    del reads
+    upkeep._build()
+    assert upkeep.fulltext.base is not again and not upkeep._unbuilt
+    desk.sound()
+    desk.engine.close()
