@@ -363,3 +363,18 @@ def test_laws_over_any_library(
 def test_a_token_is_nothing_to_recall(library: Library) -> None:
     with pytest.raises(NotFound, match="a000a000 is kept by who asked"):
         library.ask("set=a000a000")
+
+
+def test_a_floor_of_a_channel_that_did_not_run_is_named(library: Library) -> None:
+    packed = library.ask("q=pump&min_score.temporal=0.5&min_score.lexical=0.1")
+    assert packed.items
+    assert packed.warnings == ("min_score.temporal counts for nothing: the channel did not run",)
+
+
+def test_floors_are_inclusive_and_move_nothing_up(library: Library) -> None:
+    every = library.ask("q=pump overheats")
+    scores = [item.score for item in every.items]
+    kept = library.ask(f"q=pump overheats&min_score={scores[1]}")
+    assert [item.score for item in kept.items] == scores[:2]
+    two = library.ask(f"q=pump overheats&limit=2&min_score={scores[0]}")
+    assert [item.score for item in two.items] == scores[:1]
