@@ -195,7 +195,9 @@ class Store:
         return False
 
     def fit_memory(self, parts: int) -> None:
-        """Set DuckDB's memory limit for so many parts."""
+        """Set DuckDB's memory limit for so many parts; a store in memory has nowhere else to be."""
+        if self.directory is None:
+            return
         config = self.config
         if parts <= config.store_parts_small:
             wanted = config.store_memory_small
@@ -235,12 +237,14 @@ class Store:
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
             "allow_unsigned_extensions": "false",
-            "memory_limit": f"{self._memory}B",
             "threads": str(self.config.store_threads),
             "checkpoint_threshold": "1TB",  # never inside a commit; see `checkpoint`
         }
         path = MEMORY
-        if self.directory is not None:
+        if self.directory is None:
+            settings["temp_directory"] = ""  # else what does not fit goes to ./.tmp
+        else:
+            settings["memory_limit"] = f"{self._memory}B"
             settings["temp_directory"] = str(self.directory / "tmp")
             path = str(self.directory / FILE)
             if Path(f"{path}.wal").exists() and not Path(path).exists():

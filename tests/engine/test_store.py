@@ -211,3 +211,10 @@ def test_every_column_is_explained() -> None:
         for body in re.findall(r"CREATE TABLE \w+ \((.*?)\n\);", sql, re.DOTALL):
             for line in body.strip("\n").split("\n"):
                 assert "--" in line, line
+
+
+def test_a_store_in_memory_writes_nothing_beside_the_program() -> None:
+    """DuckDB's own default is a directory `.tmp` where the program was started."""
+    with closing(Store.open(":memory:")) as store, store.cursor() as cursor:
+        found = cursor.execute("SELECT current_setting('temp_directory')").fetchone()
+    assert found in ((None,), ("",))
