@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -119,10 +120,10 @@ def test_loading_embeds_nothing_again(store: Store) -> None:
 
 
 def test_vectors_are_loaded_before_duckdb_may_use_more_memory(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = Config(store_parts_small=1, store_memory_small=64 << 20, store_memory_medium=96 << 20)
-    store = Store.open(":memory:", config)
+    store = Store.open(tmp_path, config)
     put(store, Index(), None, [["part", "0"], ["part", "1"]])
     with store.transaction() as cursor:
         vectors.agree(cursor, MINI)
