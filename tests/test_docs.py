@@ -36,7 +36,8 @@ def matches(shown: str, real: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("page", "least"), [("README.md", 20), ("docs/search.md", 10), ("docs/graph.md", 15)]
+    ("page", "least"),
+    [("README.md", 20), ("docs/search.md", 10), ("docs/graph.md", 15), ("docs/recall.md", 30)],
 )
 def test_the_commands_of_a_page_show_what_happens(tmp_path: Path, page: str, least: int) -> None:
     """They run in one shell, in order, at a home of their own."""
