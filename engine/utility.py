@@ -19,7 +19,8 @@ from engine.config import DAY_NS, Config
 from engine.fusion import Floats, Mask, fitted
 from engine.model import Namespace
 from engine.namespace import Scope
-from engine.store.events import Event, Stored, namespace_of
+from engine.store.events import Event, Stored
+from engine.store.places import namespace_of
 
 _SCOPES = 16  # whose sums are kept, 0.8 MB each at 100,000 engrams
 _FARTHEST = 500.0  # half-lives; more than a float could hold is a clock that was wrong

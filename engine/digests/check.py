@@ -13,6 +13,7 @@ from engine.digests.shelf import Shelf
 from engine.digests.tree import tree_of
 from engine.state import State
 from engine.store.digests import At, DigestRow
+from engine.store.places import pack_namespace
 
 
 def disagreements(
@@ -23,12 +24,12 @@ def disagreements(
     for at in broken:
         yield at, f"the text or the engrams of the digest {at[1]} are damaged"
     for row in rows:
-        at = row.namespace, row.name
+        at = pack_namespace(row.namespace), row.name
         held = shelf.of(row.namespace).get(row.name)
         if held is None or held != row or not np.array_equal(held.members, row.members):
             yield at, f"the digest {row.name} in memory is not the stored one"
         ground = Ground(columns, row.namespace)
-        if not ground.fresh(row):
+        if not ground.stands(row):
             continue
         if ground.among(row.members).engrams != len(row.members):
             yield at, f"the digest {row.name} covers engrams that are not there"

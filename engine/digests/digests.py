@@ -191,8 +191,6 @@ class Digests:
             maker = made_by(self._summariser, self._state.config)
             found = list(disagreements(self._state, self._columns.now(), self._shelf, maker))
             if repair and found:
-                for (namespace, name), _ in found:
-                    self._shelf.drop(namespace, [name])
-                self._shelf.forget()
+                self._shelf.discard([at for at, _ in found])
                 self.changed()
         return tuple(Problem(sentence, key=WHAT, hint=_REPAIR) for _, sentence in found)

@@ -90,12 +90,17 @@ class Ground:
             return self.kinds.get(row.name.removeprefix(_KIND), NOBODY)
         return self.among(row.members)
 
+    def stands(self, row: DigestRow) -> bool:
+        """The scope of a stored digest is as it was when that was made."""
+        return Standing(row.engrams, row.seq) == self.of(row)
+
     def fresh(self, row: DigestRow) -> bool:
-        """A digest says what its engrams say now. Told once for each row: a moment stays as it is,
-        and with 500 digests finding out takes 30 ms."""
+        """A digest says what its engrams say now, and they are all there. Told once for each row:
+        a moment stays as it is, and with 500 digests finding out takes 30 ms."""
         known = self._fresh.get(row.name)
         if known is None or known[0] is not row:
-            known = self._fresh[row.name] = row, Standing(row.engrams, row.seq) == self.of(row)
+            there = self.among(row.members).engrams == len(row.members)
+            known = self._fresh[row.name] = row, there and self.stands(row)
         return known[1]
 
     def expected(self) -> list[str]:

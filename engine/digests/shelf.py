@@ -9,6 +9,7 @@ from engine.model import Namespace
 from engine.state import State
 from engine.store import digests as stored
 from engine.store.digests import At, DigestRow
+from engine.store.places import pack_namespace
 
 _Rows = Mapping[str, DigestRow]  # by name
 
@@ -43,13 +44,20 @@ class Shelf:
 
     def drop(self, namespace: Namespace, names: Collection[str]) -> None:
         """Forget digests; their texts stay for a while."""
-        state = self._state
+        state, packed = self._state, pack_namespace(namespace)
         with state.store.lock:
             with state.store.transaction() as cursor:
-                stored.drop(cursor, namespace, names, state.clock())
+                stored.drop(cursor, [(packed, name) for name in names], state.clock())
             held = self._loaded()
             rows = held.get(namespace, {})
             held[namespace] = {name: row for name, row in rows.items() if name not in names}
+
+    def discard(self, places: Collection[At]) -> None:
+        """Forget what is stored there, readable or not."""
+        with self._state.store.lock:
+            with self._state.store.transaction() as cursor:
+                stored.drop(cursor, places, self._state.clock())
+            self.forget()
 
     def prune(self) -> None:
         """Forget texts that no digest stands on any more, after some days."""

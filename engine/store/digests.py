@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from engine.model import Namespace
 from engine.store.extensions import Cursor
-from engine.store.places import pack_namespace, unpack_namespace
+from engine.store.places import namespace_of, pack_namespace
 
 Numbers = NDArray[np.int64]
-At = tuple[Namespace, str]  # where a digest is: its namespace and name
+At = tuple[str, str]  # where a digest is stored: its namespace as it stands there, and its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,20 @@ def load(cursor: Cursor) -> tuple[list[DigestRow], list[At]]:
     sound: list[DigestRow] = []
     broken: list[At] = []
     for *told, text, seal in rows:
-        namespace, members = unpack_namespace(told[0]), told[5]
-        if text is None or sealed(text) != seal or len(members) % 8:
-            broken.append((namespace, told[1]))
+        namespace, numbers = namespace_of(told[0]), _numbers(told[5])
+        if namespace is None or numbers is None or text is None or sealed(text) != seal:
+            broken.append((told[0], told[1]))
             continue
-        numbers = np.frombuffer(members, "<i8").astype(np.int64)
         sound.append(DigestRow(*(namespace, *told[1:5], numbers, *told[6:], text)))
     return sound, broken
+
+
+def _numbers(stored: bytes) -> Numbers | None:
+    """Numbers of engrams, ascending; None when they are none."""
+    if len(stored) % 8:
+        return None
+    found = np.frombuffer(stored, "<i8").astype(np.int64)
+    return found if not len(found) or (found[0] >= 0 and np.all(found[1:] > found[:-1])) else None
 
 
 def keep(cursor: Cursor, row: DigestRow) -> None:
@@ -68,11 +75,10 @@ def keep(cursor: Cursor, row: DigestRow) -> None:
     )  # fmt: skip
 
 
-def drop(cursor: Cursor, namespace: Namespace, names: Iterable[str], now_ns: int) -> None:
+def drop(cursor: Cursor, places: Iterable[At], now_ns: int) -> None:
     """These digests are none any more; their texts stay for a while."""
-    for name in names:
-        at = [pack_namespace(namespace), name]
-        cursor.execute("DELETE FROM digest WHERE namespace = ? AND name = ?", at)
+    for at in places:
+        cursor.execute("DELETE FROM digest WHERE namespace = ? AND name = ?", list(at))
         cursor.execute(
             "UPDATE digest_text SET left_ns = ? WHERE namespace = ? AND name = ? "
             "AND left_ns IS NULL",

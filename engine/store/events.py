@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine.model import Namespace
 from engine.namespace import Scope
 from engine.store.extensions import Cursor
-from engine.store.places import pack_namespace, unpack_namespace
+from engine.store.places import namespace_of, pack_namespace
 
 Key = tuple[int, str, str, Namespace]  # engram, class, session, namespace: what counts once a day
 _KEY = "engram, event, session, namespace"
@@ -183,12 +183,3 @@ def mend(cursor: Cursor, known: Sequence[int], kinds: Sequence[str], day_ns: int
         "DELETE FROM demand WHERE rowid NOT IN (SELECT arg_min(rowid, (at_ns, rowid)) FROM demand "
         f"GROUP BY {_KEY}, at_ns // {int(day_ns)})"
     )
-
-
-def namespace_of(packed: str) -> Namespace | None:
-    """A namespace as stored; None when it is none."""
-    try:
-        found = unpack_namespace(packed)
-    except (ValueError, TypeError):
-        return None
-    return found if pack_namespace(found) == packed else None

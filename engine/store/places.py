@@ -22,6 +22,16 @@ def unpack_namespace(text: str) -> Namespace:
     return tuple((name, value) for name, value in json.loads(text))
 
 
+def namespace_of(packed: str) -> Namespace | None:
+    """A namespace as stored; None when it is none."""
+    try:
+        found = unpack_namespace(packed)
+    except (ValueError, TypeError):
+        return None
+    texts = all(isinstance(text, str) for pair in found for text in pair)
+    return found if texts and pack_namespace(found) == packed else None
+
+
 def key_of(place: Place) -> list[str]:
     """A place as the values of `AT`."""
     namespace, kind, slug = place

@@ -284,6 +284,11 @@ def test_reindexing_looks_at_all_and_summarises_nothing(desk: Desk, made: Counti
         "UPDATE digest_text SET text = 'never said'",
         "DELETE FROM digest_text",
         "UPDATE digest SET members = '\\x01'::BLOB",
+        "UPDATE digest SET members = '\\xFF\\xFF\\xFF\\xFF\\xFF\\xFF\\xFF\\x7F'::BLOB",
+        "UPDATE digest SET members = '\\xFF\\xFF\\xFF\\xFF\\xFF\\xFF\\xFF\\xFF'::BLOB",
+        "UPDATE digest SET namespace = 'x'",
+        "UPDATE digest SET namespace = 'null'",
+        "UPDATE digest SET namespace = '[[1,2]]'",
         "UPDATE digest SET hash = 'x' WHERE name = 'kind-note'",
     ],
 )
