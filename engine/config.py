@@ -26,13 +26,13 @@ class Config:
     rrf_k: int = 60
     neighbour_share: float = 0.2  # of its score that a part lends the ones beside it (adr/0013)
     graph_weight: float = 0.2  # of what a hit's edges lead to; more buries good hits (adr/0018)
-    temporal_weight: float = 0.1  # of standing in the time that the question names
+    temporal_weight: float = 0.2  # of standing in the time that the question names (adr/0021)
     exact_title_bonus: float = 0.15  # a title of two or more words that the question contains
 
     # Recency: floor + (1 - floor) * exp(-decay * days since `updated`)
     recency_decay: float = 0.02
     recency_floor: float = 0.85
-    favourite_factor: float = 1.15
+    favourite_factor: float = 1.02  # decides between equals; 1.15 buries answers (adr/0021)
     utility_share: float = 0.10  # what an engram gains by being used (engine.demand)
 
     # Paging and evidence

@@ -1,7 +1,7 @@
 """From what the channels found to ranked engrams: fusion, multipliers, order, best parts.
 
 F = fused score of the best part and what its neighbours lend it (engine.fusion) + 0.15 where the
-question contains the title + 0.2 of what edges of other hits give (engine.graph_channel) + 0.1 of
+question contains the title + 0.2 of what edges of other hits give (engine.graph_channel) + 0.2 of
 standing in the time that the question names (engine.temporal_channel); times recency, favourite and
 utility, which are bounded and never bring in what no channel returned. What the question names
 stands first. Ties: score, then tagged before untagged where tags are asked for, the newer, the id.
@@ -67,6 +67,7 @@ class Ranking:
     factors: Mapping[str, Floats] = field(default_factory=dict)
     evidence_of: Callable[[Longs], Evidence] = no_evidence
     reached: Mapping[int, Reached] = field(default_factory=dict)  # by edges, by number
+    before_filters: Floats = field(default_factory=lambda: np.zeros(0))  # scores of all hits
 
     def taken(self, rows: Longs) -> Ranking:
         """The engrams in these rows, in this order."""
@@ -201,8 +202,8 @@ def rank(
         own[contained] += bonus
     reached: Mapping[int, Reached] = {}
     linked = np.zeros(engrams, dtype=np.float64)
+    hits = others | ((cosine >= floor) & (cosine > 0.0))
     if graph is not None:
-        hits = others | ((cosine >= floor) & (cosine > 0.0))
         reached = graph.reach(np.where(named, 1.0, own), hits)
         for no, how in reached.items():
             if no < engrams:  # one that is younger than this search
@@ -256,6 +257,7 @@ def rank(
         },
         lambda numbers: _evidence(found, base, numbers, rules.evidence),
         reached,
+        np.where(hits | (linked > 0.0) | (temporal > 0.0), score, 0.0),
     )
 
 

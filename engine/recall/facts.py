@@ -5,13 +5,14 @@
 An edge is a fact when one of its ends is ranked, or when its note has words of the question.
 
     hanging on a ranked end:  0.9 * min(1, score of the better end) * confidence
-    by its note alone:        share * min(1, best score of the ranking) * confidence
+    by its note alone:        share * min(1, best score of all) * confidence
 
 A confidence that is not set counts 1; `share` is how many of the question's distinct analysed terms
 stand in the note, of all. What a question names is ranked above 1; an end counts 1 at most, so that
 a fact never stands before the better of its ends, nor the facts of what is named before everything
-else. A fact by its note alone may tie with the best engram; where nothing is ranked the best score
-counts 1. The first rule is the design's.
+else. Scores are those before any filter, which only takes facts out. A fact by its note alone may
+tie with the best engram; where nothing is ranked the best score counts 1. The first rule is the
+design's.
 
 Both ends are live, in scope and not superseded, and one of them at least passes the filters. Two
 edges of one relation between the same engrams are one fact: the one with a note, if there is any.
@@ -120,7 +121,7 @@ def _found(
     rows = (row for row, _ in look.saying(groups, most, ranked=True))
     for row in chain(rows, look.hanging(most, bare=bare)):
         look.add(found, row, look.by_end(row))
-    best = min(1.0, float(ranking.scores.max(initial=0.0))) or 1.0
+    best = min(1.0, float(ranking.before_filters.max(initial=0.0))) or 1.0
     for row, share in look.saying(groups, most, ranked=False):
         look.add(found, row, share * best * _sure(row))
     return found.values()
@@ -147,6 +148,9 @@ class _Look:
         self._allowed = mask.allowed & self._shown
         self._ranked = np.zeros(len(self._shown), np.bool_)
         self._ranked[[no for no in self._scores if no < len(self._ranked)]] = True
+        self._unfiltered = np.minimum(fitted(ranking.before_filters, len(self._shown)), 1.0)
+        # Of the hits that a filter, the limit or a floor has taken out: they can be the better end.
+        self._taken_out = float(np.where(self._ranked, 0.0, self._unfiltered).max(initial=0.0))
 
     def saying(
         self, groups: Sequence[Group], most: int, *, ranked: bool
@@ -169,7 +173,8 @@ class _Look:
         last = -1
         for no, row in self._at_ranked(bare=bare):
             if no != last:
-                last, bound = no, OF_AN_END * min(1.0, self._scores[no])
+                own = max(min(1.0, self._scores[no]), self._taken_out)
+                last, bound = no, OF_AN_END * own
                 if len(scores) - bisect_right(scores, bound) >= most:
                     return
             if not self._stood(row):
@@ -206,9 +211,11 @@ class _Look:
 
     def by_end(self, row: EdgeRow) -> float:
         """What an edge scores that hangs on a ranked engram."""
-        source = self._scores.get(row.source, 0.0)
-        target = self._scores.get(self._heir(row.target), 0.0)
-        return round(OF_AN_END * min(1.0, max(source, target)) * _sure(row), ROUNDING)
+        better = max(self._score(row.source), self._score(self._heir(row.target)))
+        return round(OF_AN_END * better * _sure(row), ROUNDING)
+
+    def _score(self, no: int) -> float:
+        return float(self._unfiltered[no]) if no < len(self._unfiltered) else 0.0
 
     def add(self, found: dict[_Key, Fact], row: EdgeRow, score: float) -> None:
         """Put an edge among the facts: instead of one without a note, or of a lower score."""

@@ -294,3 +294,14 @@ def test_facts_are_those_of_the_definition(
     assert [
         (each, pytest.approx(one.score)) for each, one in zip(told(got), got, strict=True)
     ] == plainly(library, question, most, bare=bare)
+
+
+def test_a_filter_changes_the_score_of_no_fact() -> None:
+    """The better end counts though a filter takes it out, as long as the other passes."""
+    library = Library()
+    library.put("task/strong", "pump pump pump\n")
+    library.put("note/weak", "a long text about very many things, of which one is a pump\n")
+    library.link("task/strong", "about", "note/weak", note="why it matters")
+    every = [item.score for item in library.ask("q=pump&surfaces=facts").items]
+    some = [item.score for item in library.ask("q=pump&surfaces=facts&kinds=note").items]
+    assert every == some != []
