@@ -238,9 +238,16 @@ class Given:
 
     def weights(self) -> tuple[tuple[str, float], ...]:
         found: dict[str, float] = {}
-        for piece in split(self.values.get("weights", ())):
-            name, _, number = piece.partition(":")
-            name = name.strip().lower()
+        pieces = split(self.values.get("weights", ()))
+        if "weights" in self.values and not pieces:
+            self.refuse("weights", "weights is empty", "such as lexical:2,vector:1")
+        names = [piece.partition(":")[0].strip().lower() for piece in pieces]
+        for name in dict.fromkeys(names):
+            if names.count(name) > 1:
+                said = f"weights: {shown(name)} is given {names.count(name)} times"
+                self.refuse("weights", said, "give it once")
+        for name, piece in zip(names, pieces, strict=True):
+            number = piece.partition(":")[2]
             if name not in CHANNELS:
                 hint = f"a subset of {', '.join(CHANNELS)}"
                 self.refuse("weights", f"weights: `{shown(name)}` is no channel", hint)

@@ -139,6 +139,8 @@ def _flatten(
     if isinstance(value, _Object):
         if key == "weights":
             _flatten_weights(value, pairs, problems)
+        elif key in FAMILIES and not value.pairs:
+            problems.append(Problem(f"{key} is empty", key=key, hint="leave it out"))
         elif key in FAMILIES:
             for name, inner in value.pairs:
                 _flatten_values(f"{key}.{name}", inner, pairs, problems)
@@ -161,7 +163,8 @@ def _flatten_weights(
 def _flatten_values(
     key: str, value: object, pairs: list[tuple[str, str]], problems: list[Problem]
 ) -> None:
-    values = value if isinstance(value, list) else [value]
+    # A list of nothing is an empty value, which the key itself refuses.
+    values = (value or [""]) if isinstance(value, list) else [value]
     for one in values:
         text = _scalar(one)
         if text is None:
