@@ -130,7 +130,7 @@ def _told(item: Item) -> Iterator[str]:
         if item.fact.role:
             yield f"role: {one_line(item.fact.role)}"
     elif item.surface == "digest":
-        yield f"why: it covers {item.covers} engrams"
+        yield f"why: it covers {item.covers} engram{'s' if item.covers != 1 else ''}"
     elif item.named or item.channels:
         yield f"why: {', '.join(_reasons(item))}"
     if item.source_names:

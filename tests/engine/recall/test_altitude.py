@@ -112,7 +112,9 @@ def test_auto_stays_with_engrams_where_three_fit(library: Library) -> None:
     low = library.ask("q=pump&budget=200&format=md")
     assert [item.name for item in low.items] == [".digests/kind-note.md", "task/fix.md"]
     assert "> Notes tell of pumps." in low.rendered.decode()
-    assert "why: it covers 4 engrams" in low.rendered.decode()
+    assert "why: it covers 4 engrams\n" in low.rendered.decode()
+    tasks = library.ask("q=pump&surfaces=digests&kinds=task&format=md").rendered.decode()
+    assert "why: it covers 1 engram\n" in tasks
     at_64 = library.ask("q=pump&budget=80")
     assert [item.name for item in at_64.items][:1] in (
         [".digests/kind-note.md"],
