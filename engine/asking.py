@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from engine.model import Entry
@@ -177,14 +177,16 @@ class Asking:
         shown: bool = True,
         seconds: float | None = None,
         session: str = "",
+        kinds: Collection[str] | None = None,
     ) -> Pack:
-        """The context pack for a request. `session` is who asks, for demand."""
+        """The context pack for a request. `session` is who asks, for demand; only engrams of
+        `kinds` may be named."""
         from engine.recall.recall import recall
 
         with self._upkeep.reading():
             return recall(
                 self.reading, scope, request, path_of=path_of, shown=shown, seconds=seconds,
-                session=session,
+                session=session, kinds=kinds,
             )  # fmt: skip
 
     def briefing(

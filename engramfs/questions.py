@@ -194,6 +194,7 @@ class Questions:
             shown=self._shown,
             seconds=self._seconds(form),
             session=session,
+            kinds=self._kinds(),
         )
         self._packs.put(self._mountpoint, pack.token, pack.rendered)
         return pack.rendered

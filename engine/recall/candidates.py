@@ -6,7 +6,7 @@ stands behind the engrams that score as much, and never before one that the ques
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.model import Digest, Entry, Relation
@@ -32,7 +32,8 @@ DIGESTS = ".digests"  # the directory that they are read from
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What one recall works with. `rows` reads engrams as the answer shows them."""
+    """What one recall works with. `rows` reads engrams as the answer shows them, `kinds` are those
+    that the asker may hear of; None: all."""
 
     reader: Reader
     scope: Scope
@@ -42,6 +43,11 @@ class Asked:
     shown: bool
     seconds: float | None
     rows: Rows
+    kinds: Collection[str] | None = None
+
+    def may_hear(self, entry: Entry) -> bool:
+        """May the answer name this engram?"""
+        return self.kinds is None or entry.kind in self.kinds
 
 
 def in_order(
@@ -114,7 +120,9 @@ def _sources(asked: Asked, entries: Sequence[Entry]) -> Mapping[int, tuple[str, 
     asking = [one for one in entries if every or consolidated(asked.reader, one)]
     if not asking:
         return {}
-    return source_ids(asked.reader, asked.scope, asking, at_ns=asked.request.as_of_ns)
+    return source_ids(
+        asked.reader, asked.scope, asking, at_ns=asked.request.as_of_ns, told=asked.may_hear
+    )
 
 
 def _sourced(asked: Asked, item: Item, ids: tuple[str, ...]) -> Item:
@@ -137,7 +145,7 @@ def _engram(
     )  # fmt: skip
     reached = ranking.reached.get(one.entry.no)
     before = asked.reader.entries.get(reached.source) if reached is not None else None
-    if reached is None or before is None:  # erased meanwhile
+    if reached is None or before is None or not asked.may_hear(before):  # None: erased meanwhile
         return item
     relation = Relation(reached.relation, reached.outward, before.id, reached.hop)
     return replace(item, relation=relation, via=asked.path_of(before) or before.id)

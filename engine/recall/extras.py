@@ -29,7 +29,12 @@ def tail_of(asked: Asked, ranking: Ranking, form: Form, items: Sequence[Item], r
         having = [one.entry for one in ranking.ranked]
     if having:
         _, found = sources_of(
-            asked.reader, asked.scope, having, asked.path_of, at_ns=request.as_of_ns
+            asked.reader,
+            asked.scope,
+            having,
+            asked.path_of,
+            at_ns=request.as_of_ns,
+            told=asked.may_hear,
         )
         most = min(request.max_source_tokens, room)
         written = map(form.source, found)

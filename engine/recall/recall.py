@@ -13,7 +13,7 @@ cannot be had.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -76,12 +76,16 @@ def recall(
     shown: bool = True,
     seconds: float | None = None,
     session: str = "",
+    kinds: Collection[str] | None = None,
 ) -> Pack:
     """The pack for a request under a scope.
 
     `shown` says whether files are shown with their id line (spans move with it). `seconds` bounds
     what the vector channel and a host's reranker may take; the answer is degraded when they take
     longer. `session` is who asks: what is packed counts once for it and a day (`engine.demand`).
+    `kinds` are those that the asker may hear of, None: all; the request itself has to stay within
+    them. What leads to an item from outside, what it is derived from there, and facts that end
+    there are not told.
     """
     if request.token:
         raise NotFound(f"the answer {request.token} is kept by who asked", "ask there, or ask anew")
@@ -117,7 +121,8 @@ def recall(
         reader.missed(scope, request.question)
     kept, rows = _as_of(reader, request, narrowed, kept, said)
     asked = Asked(
-        reader, scope, request, path_of, reader.counter(request.counter), shown, seconds, rows
+        reader, scope, request, path_of, reader.counter(request.counter), shown, seconds, rows,
+        kinds,
     )  # fmt: skip
     packed, digests = _packed(asked, narrowed, kept, said)
     timings.lap("pack")
@@ -127,7 +132,9 @@ def recall(
     if request.trace:
         covered = {no: one.name for one in digests for no in one.members.tolist()}
         cuts = Cuts(ranking, limited, kept, covered)
-        trace = trace_of(found, columns, cuts, narrowed, packed, path_of, timings)
+        trace = trace_of(
+            found, columns, cuts, narrowed, packed, path_of, timings, told=asked.may_hear
+        )
         packed = _with_trace(packed, trace, request.format)
     return packed
 
@@ -285,7 +292,13 @@ def _facts(asked: Asked, narrowed: Narrowed, ranking: Ranking, said: _Said) -> t
     except GraphFailed as error:
         said.fail("facts", error.message)
         return ()
-    return tuple(fact for fact in found if fact.score >= request.least_score)
+    return tuple(
+        fact
+        for fact in found
+        if fact.score >= request.least_score
+        and asked.may_hear(fact.source)
+        and asked.may_hear(fact.target)
+    )
 
 
 def _digests(

@@ -20,6 +20,14 @@ from engine.reader import Reader, Row
 DERIVED_FROM = "derived_from"
 
 
+Told = Callable[[Entry], bool]  # may the answer name this engram?
+
+
+def everybody(entry: Entry) -> bool:
+    """Names all."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """An engram that others are derived from, with its whole text; `path` is None outside the
@@ -39,15 +47,16 @@ def sources_of(
     path_of: Callable[[Entry], str | None],
     *,
     at_ns: int | None = None,
+    told: Told = everybody,
 ) -> tuple[Mapping[int, tuple[str, ...]], tuple[Source, ...]]:
     """(ids of its sources by the number of each engram that has any, all sources).
 
     Sources stand in order of first appearance: by the order of `entries`, and for one engram in the
     order in which it names them; each once. Ids are given of all that the scope sees; a source that
     cannot be read is not among the second. `at_ns`: sources as they were then, of what was derived
-    by then. One look into the store, however many there are.
+    by then. `told`: only sources that it says. One look into the store, however many there are.
     """
-    by_engram = _by_engram(reader, scope, entries, at_ns)
+    by_engram = _by_engram(reader, scope, entries, at_ns, told)
     appeared: dict[int, Entry] = {}
     for own in by_engram.values():
         appeared.update((each.no, each) for each in own if each.no not in appeared)
@@ -74,10 +83,15 @@ def consolidated(reader: Reader, entry: Entry) -> bool:
 
 
 def source_ids(
-    reader: Reader, scope: Scope, entries: Sequence[Entry], *, at_ns: int | None = None
+    reader: Reader,
+    scope: Scope,
+    entries: Sequence[Entry],
+    *,
+    at_ns: int | None = None,
+    told: Told = everybody,
 ) -> Mapping[int, tuple[str, ...]]:
     """The first half of `sources_of`, without a look into the store."""
-    return _ids(_by_engram(reader, scope, entries, at_ns))
+    return _ids(_by_engram(reader, scope, entries, at_ns, told))
 
 
 def _ids(by_engram: Mapping[int, Sequence[Entry]]) -> dict[int, tuple[str, ...]]:
@@ -85,12 +99,12 @@ def _ids(by_engram: Mapping[int, Sequence[Entry]]) -> dict[int, tuple[str, ...]]
 
 
 def _by_engram(
-    reader: Reader, scope: Scope, entries: Sequence[Entry], at_ns: int | None
+    reader: Reader, scope: Scope, entries: Sequence[Entry], at_ns: int | None, told: Told
 ) -> dict[int, list[Entry]]:
     """The sources of each engram that has any, each once, in its order."""
     found: dict[int, list[Entry]] = {}
     for entry in entries:
-        own = {each.no: each for each in _sources(reader, scope, entry, at_ns)}
+        own = {each.no: each for each in _sources(reader, scope, entry, at_ns) if told(each)}
         if own:
             found[entry.no] = list(own.values())
     return found

@@ -58,8 +58,11 @@ def trace_of(
     packed: Pack,
     path_of: Callable[[Entry], str | None],
     timings: Timings,
+    *,
+    told: Callable[[Entry], bool],
 ) -> dict[str, object]:
-    """What JSON shows under `trace`. Rankings hold the engrams that were ranked."""
+    """What JSON shows under `trace`. Rankings hold the engrams that were ranked; `told` says which
+    others may be named."""
 
     def name(entry: Entry) -> str:
         return path_of(entry) or entry.id
@@ -71,7 +74,7 @@ def trace_of(
     evidence = ranking.evidence([one.entry for one in ranking.ranked])
     strengths = {channel: values.tolist() for channel, values in ranking.strengths.items()}
     dropped = list(_dropped(cuts, packed, name))
-    filtered = _filtered(found, columns, narrowed, name)
+    filtered = _filtered(found, columns, narrowed, name, told)
     limited = cuts.found.total - len(cuts.limited.numbers)
     return {
         "channels": _channels(ranking, name),
@@ -134,6 +137,7 @@ def _filtered(
     columns: Columns,
     narrowed: Narrowed,
     name: Callable[[Entry], str],
+    told: Callable[[Entry], bool],
 ) -> list[dict[str, str]]:
     """The best of those that have words of the question and were let through by no filter."""
     if found is None or found.lexical is None:
@@ -146,6 +150,7 @@ def _filtered(
     return [
         {"path": name(columns.entry(no)), "why": f"{narrowed.why(no)} takes it out"}
         for no in numbers.tolist()
+        if told(columns.entry(no))
     ]
 
 

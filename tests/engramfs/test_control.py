@@ -62,6 +62,7 @@ class FakeEngine:
         shown: bool,
         seconds: float,
         session: str,
+        kinds: object,
     ) -> FakePack:
         assert re.fullmatch("[0-9]+:[0-9]+", session)
         self.asked.append(request)
