@@ -51,10 +51,20 @@ def pair(seed: int, digests: bool) -> tuple[Opened, Opened]:
     return opened(world, digests=digests), opened(beside(world, seed), digests=digests)
 
 
+def blurred(value: Any) -> Any:
+    """Without the digits in which matrices of other sizes are summed up differently: a cosine that
+    is rounded may fall on either side."""
+    if isinstance(value, float):
+        return round(value, 4)
+    if isinstance(value, dict):
+        return {key: blurred(one) for key, one in value.items()}
+    return [blurred(one) for one in value] if isinstance(value, list) else value
+
+
 def asked(within: Opened, request: dict[str, Any], scope: Scope) -> tuple[object, ...]:
     packed = within.ask(request, scope)
     trace = {key: value for key, value in (packed.trace or {}).items() if key != "times_ms"}
-    return trace or packed.rendered, packed.tokens, packed.controls, packed.degraded
+    return blurred(trace) or packed.rendered, packed.tokens, packed.controls, packed.degraded
 
 
 @pytest.mark.parametrize("scope", [Scope(SALES), Scope(SALES, exact=True)], ids=["wide", "exact"])
