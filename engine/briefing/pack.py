@@ -143,12 +143,14 @@ class _Packer:
         notes = self._notes(told)
         texts = self._as_told(notes)
         head = replace(self._head(told), bare=bare)
-        token = token_of([self._form.render(replace(head, token=""), texts, 0)], attempt)
+        said = self._form.render(replace(head, token=""), texts, 0)
 
-        def render(tokens: int | None, pad: int) -> str:
+        def render(token: str, tokens: int | None, pad: int) -> str:
             return self._form.render(replace(head, tokens=tokens, token=token), texts, pad)
 
-        text, tokens = settle(render, self._count, self._tokens(told))
+        text, tokens, token = settle(
+            render, self._count, self._tokens(told), lambda more: token_of([said], attempt + more)
+        )
         return Briefing(
             notes=notes,
             constraints_left=self._left(told),

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
 from engine.config import Config
@@ -22,6 +23,7 @@ from engine.visible import visible
 ECHO_BYTES = 256  # of the question and of a filter's values in the controls
 REASON_CHARACTERS = 200
 SETTLING_ROUNDS = 6
+SETTLING_NAMES = 24  # tried where no number is true under the first
 PLACEHOLDER_TOKEN = "m000m000"
 
 _COMPARED = (
@@ -92,14 +94,30 @@ class Form(Protocol):
 
 
 def settle(
-    render: Callable[[int | None, int], str], count: Callable[[str], int], guess: int
-) -> tuple[str, int]:
-    """The text whose own token count stands in it, and that count.
+    render: Callable[[str, int | None, int], str],
+    count: Callable[[str], int],
+    guess: int,
+    name: Callable[[int], str],
+) -> tuple[str, int, str]:
+    """The text whose own token count stands in it, that count, and the token that names it.
 
     Render, count, render again until the count repeats, six rounds at most. Where it goes round in
-    circles a padded text is tried; where no number is true (a counter that no text can satisfy),
-    the text says none. `render` takes the number to say (None: none) and the padding.
+    circles a padded text is tried, and then one of another name, `name(attempt)`: word pieces see
+    no blanks. Where no number is true (a counter that no text can satisfy), the text says none.
+    `render` takes the name, the number to say (None: none) and the padding.
     """
+    for attempt in range(SETTLING_NAMES):
+        named = name(attempt)
+        found = _settled(partial(render, named), count, guess)
+        if found is not None:
+            return (*found, named)
+    text = render(name(0), None, 0)
+    return text, count(text), name(0)
+
+
+def _settled(
+    render: Callable[[int | None, int], str], count: Callable[[str], int], guess: int
+) -> tuple[str, int] | None:
     seen: dict[int, None] = {}
     said = guess
     for _ in range(SETTLING_ROUNDS):
@@ -114,8 +132,7 @@ def settle(
             text = render(said, pad)
             if count(text) == said:
                 return text, said
-    text = render(None, 0)
-    return text, count(text)
+    return None
 
 
 def token_of(parts: Iterable[str], attempt: int = 0) -> str:

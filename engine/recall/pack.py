@@ -259,14 +259,15 @@ class _Packer:
             repr(sorted(facts.controls.items())), *chosen.sections, *tail.sources, *tail.chunks,
             *(f"{d.what} {d.reason}" for d in facts.degraded), *facts.paths[chosen.seen :][:20],
         ]  # fmt: skip
-        token = token_of(said, attempt)
 
-        def render(tokens: int | None, pad: int) -> str:
+        def render(token: str, tokens: int | None, pad: int) -> str:
             padded = replace(extras, pad=pad)
             head = self._head(chosen, tokens, token, tail)
             return self._form.render(head, padded, chosen.sections, tail)
 
-        text, tokens = settle(render, self._count, guess)
+        text, tokens, token = settle(
+            render, self._count, guess, lambda more: token_of(said, attempt + more)
+        )
         if tokens > self._limits.budget + self._limits.extra:
             return None
         head = self._head(chosen, tokens, token, tail)

@@ -244,10 +244,10 @@ def test_json_says_all_arrays_within_512_tokens(name: str, q: str, values: list[
 
 
 def test_the_count_in_the_answer_is_that_of_the_answer() -> None:
-    def render(tokens: int | None, pad: int) -> str:
+    def render(name: str, tokens: int | None, pad: int) -> str:
         return f"tokens: {tokens}{' #' * pad} {'x' * 88}"
 
-    text, tokens = settle(render, len, 0)
+    text, tokens, _ = settle(render, len, 0, str)
     assert tokens == len(text)
     assert f"tokens: {tokens} " in text
 
@@ -258,14 +258,30 @@ def test_an_answer_that_goes_round_in_circles_is_padded() -> None:
             return int(text.split()[1])
         return {"tokens: 99 ": 100, "tokens: 100 ": 99}.get(text, 99)
 
-    text, tokens = settle(lambda n, pad: f"tokens: {n} {'#' * pad}", count, 99)
+    text, tokens, _ = settle(lambda name, n, pad: f"tokens: {n} {'#' * pad}", count, 99, str)
     assert "#" in text
     assert count(text) == tokens
 
 
 def test_where_no_number_is_true_none_is_told() -> None:
-    text, tokens = settle(lambda n, pad: f"{n}", lambda t: 7 if t == "None" else int(t) + 1, 1)
-    assert (text, tokens) == ("None", 7)
+    def count(text: str) -> int:
+        return 7 if text == "None" else int(text) + 1
+
+    text, tokens, name = settle(lambda name, n, pad: f"{n}", count, 1, str)
+    assert (text, tokens, name) == ("None", 7, "0")
+
+
+@pytest.mark.parametrize("length", [*range(300, 400, 3), 367, 667, 697, 787])
+def test_where_blanks_count_nothing_another_name_makes_the_number_true(length: int) -> None:
+    count = counter("model")  # word pieces: one number may be one of them, the next one two
+    words = "word " * length
+
+    def render(name: str, tokens: int | None, pad: int) -> str:
+        return f'{{"tokens":{tokens},{" " * pad}"token":"{name}","items":["{words}"]}}'
+
+    text, tokens, name = settle(render, count, 0, lambda n: token_of([words], n))
+    assert json.loads(text) == {"tokens": tokens, "token": name, "items": [words]}
+    assert tokens == count(text)
 
 
 @given(st.lists(st.text()))
