@@ -152,7 +152,7 @@ class Maker:
         except EngineError:
             self.stopped()  # its end is no failure then
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # the latter would end the thread without a word
             self.stopped()
             raise SummariserFailed(f"the summariser failed: {error!r}") from error
         finally:
@@ -168,7 +168,7 @@ class Maker:
             answer = self.guard(texts)
         except GuardRefused:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise GuardRefused(f"the guard failed: {error!r}") from error
         if answer is not None and answer is not True:
             raise GuardRefused("the guard said no")

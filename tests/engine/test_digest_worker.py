@@ -37,7 +37,7 @@ def reasons(desk: Desk) -> list[str]:
     return [each.reason for each in desk.engine.reading.digests(HERE)[1]]
 
 
-def fail(error: Exception) -> Callable[[Sequence[Text]], None]:
+def fail(error: BaseException) -> Callable[[Sequence[Text]], None]:
     def raised(texts: Sequence[Text]) -> None:
         raise error
 
@@ -183,16 +183,30 @@ def test_the_guard_sees_all_texts_and_keeps_them_from_the_summariser() -> None:
     assert {"secret\n", "plain\n"} <= set(seen)
 
 
-def test_a_guard_that_fails_lets_nothing_through() -> None:
+@pytest.mark.parametrize("error", [ZeroDivisionError(), SystemExit(0)])
+def test_a_guard_that_fails_lets_nothing_through(error: BaseException) -> None:
     made = Counting()
 
     def guard(texts: Sequence[Text]) -> None:
-        raise ZeroDivisionError
+        raise error
 
     desk = Desk(config=OFF, summariser=made, guard=guard)
     desk.put("a", "text\n")
-    assert "the guard failed: ZeroDivisionError" in desk.engine.rebuild_digests(HERE)[0].problem
+    for _ in range(2):  # the thread that makes them lives on
+        problem = desk.engine.rebuild_digests(HERE)[0].problem
+        assert f"the guard failed: {type(error).__name__}" in problem
     assert made.calls == []
+
+
+def test_a_summariser_that_exits_fails_and_is_asked_again() -> None:
+    made = Counting()
+    made.fail = fail(SystemExit(3))
+    desk = Desk(config=OFF, summariser=made)
+    desk.put("a", "text\n")
+    assert "the summariser failed: SystemExit" in desk.engine.rebuild_digests(HERE)[0].problem
+    made.fail = None
+    desk.engine.rebuild_digests(HERE)
+    assert names(desk) == {"kind-note", "tenant"}
 
 
 def test_one_that_hangs_is_told_and_holds_up_nobody(tmp_path: Path) -> None:
