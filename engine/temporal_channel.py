@@ -59,10 +59,9 @@ def _reached(at: Longs, interval: Interval) -> tuple[Longs, Floats]:
     start, end, fade = interval.start_ns, interval.end_ns, interval.fade
     low, high = max(start - fade, NO_TIME), min(end + fade, LAST_NS)
     reached = np.flatnonzero((at > low) & (at < high))
-    those = at[reached]
-    before = np.where(those < start, start - those, 0)
-    behind = np.where(those >= end, those - end, 0)
-    return reached, 1.0 - (before + behind) / fade
+    those = at[reached].astype(np.float64)  # `now` and with it an end may be beyond 64 bits
+    outside = np.maximum(np.maximum(float(start) - those, those - float(end)), 0.0)
+    return reached, 1.0 - outside / float(fade)
 
 
 def hold(properties: PropertyIndex, catalogue: Catalogue) -> None:

@@ -196,3 +196,16 @@ def test_a_question_finds_what_was_changed_last_week() -> None:
         store.put(no, updated_ns=int(at.timestamp()) * 10**9)
     found = store.near(*find("what did we decide last week", now, ["en"]))
     assert found == [0.785714286, 1, 1, 0.642857143, 0]
+
+
+@pytest.mark.parametrize("year", [1600, 2300, 9999])
+@pytest.mark.parametrize("question", ["since 2020", "after March 2020", "before 2020", "last week"])
+def test_any_now_that_a_request_can_name_is_answered(year: int, question: str) -> None:
+    """Instants beyond 64 bits of nanoseconds too; the oldest and the newest stand there."""
+    store = Store()
+    for no, written in enumerate(["1677-10-01", "2021-05-05", "2262-04-01"]):
+        store.put(no, due=written)
+    found = store.near(*find(f"what came {question}", datetime(year, 6, 1, tzinfo=UTC), ["en"]))
+    assert all(0.0 <= t <= 1.0 for t in found)
+    if year > 2262 and question == "since 2020":
+        assert found[1:] == [1.0, 1.0]
