@@ -69,11 +69,11 @@ class Pass:
         self._leaves = Leaves(state)
         self._groups: dict[Namespace, tuple[str, list[list[int]]]] = {}  # with the edges' hash
         self._looked: dict[Namespace, float] = {}  # when communities were looked for (monotonic)
-        self._next_look = math.inf
+        self._due: dict[Namespace, float] = {}  # when they are to be looked for again (monotonic)
 
     def next_look(self) -> float:
         """When (monotonic) communities are to be looked for again; inf: nothing calls for it."""
-        return self._next_look
+        return min(self._due.values(), default=math.inf)
 
     def namespace(self, namespace: Namespace, request: Request | None = None) -> None:
         """Make what a namespace lacks, or what is asked for; what fails is noted and left.
@@ -134,6 +134,7 @@ class Pass:
         """(hash of the edges that they were found by, the groups). They are looked for when edges
         changed, and not too often."""
         namespace, config = ground.namespace, self._state.config
+        self._due.pop(namespace, None)
         held = self._groups.get(namespace) or self._stored_groups(namespace)
         if held[0] == edges:
             return held
@@ -141,9 +142,8 @@ class Pass:
             return edges, []
         due = self._looked.get(namespace, -math.inf) + config.digest_communities_seconds
         if not asked and time.monotonic() < due:
-            self._next_look = min(self._next_look, due)
+            self._due[namespace] = due
             return held
-        self._next_look = math.inf
         self._readers_first()
         groups = Web(covered, source, target).communities(held[1]) if len(source) else []
         held = edges, [group for group in groups if len(group) >= config.digest_community]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.config import Config
+from engine.digests.request import Request
 from engine.model import Digest
 from tests.engine.desk import HERE, Desk
 from tests.engine.summaries import Counting
@@ -138,6 +139,32 @@ def test_they_are_not_looked_for_too_often() -> None:
     assert worker._pass.next_look() == float("inf")
 
 
+def test_edges_that_are_as_they_were_need_no_second_look() -> None:
+    desk = Desk(config=OFF, summariser=Counting())
+    rings(desk, "a")
+    worker = desk.engine._upkeep.digests._worker
+    worker._pass.namespace(())
+    desk.put("a0", "about a\n")
+    worker._pass.namespace(())
+    assert worker._pass.next_look() < float("inf")
+    desk.put("a0", "about a [[a1]] [[a2]] [[a3]]\n")
+    worker._pass.namespace(())
+    assert worker._pass.next_look() == float("inf")
+
+
+def test_a_look_at_one_namespace_puts_off_no_other() -> None:
+    desk = Desk(config=OFF, summariser=Counting())
+    rings(desk, "a")
+    worker = desk.engine._upkeep.digests._worker
+    worker._pass.namespace(())
+    rings(desk, "b")
+    worker._pass.namespace(())
+    awaited = worker._pass.next_look()
+    assert awaited < float("inf")
+    worker._pass.namespace((("team", "other"),), Request((("team", "other"),), None, anew=False))
+    assert worker._pass.next_look() == awaited
+
+
 def test_a_namespace_of_too_many_edges_has_none() -> None:
     desk = Desk(config=Config(digests=False, digest_edges=10), summariser=Counting())
     rings(desk, "a", size=3)
@@ -174,6 +201,7 @@ def test_a_large_kind_is_summarised_in_groups() -> None:
 _KILLED = """
 import os, sys
 from engine.config import Config
+from engine.digests.request import Request
 from engine.engine import Engine
 from engine.model import Draft
 from engine.namespace import Scope
