@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from engine.graph_channel import Reached
 from engine.model import Digest, Entry, Relation
 from engine.namespace import Scope
 from engine.passages import shift
@@ -23,6 +24,7 @@ from engine.recall.sources import consolidated, source_ids
 
 PathOf = Callable[[Entry], str | None]
 Rows = Callable[[Sequence[Entry]], Mapping[int, Row]]
+AsShown = Callable[[Entry], Entry | None]
 Candidate = Digest | Ranked | Fact
 
 TOKENS_AN_ITEM = 256  # about what most have: so many rows of them are read at first …
@@ -98,20 +100,26 @@ def items(asked: Asked, ranking: Ranking, candidates: Sequence[Candidate]) -> It
         at_ns = asked.request.as_of_ns
         facts = iter(quoted(asked.reader, asked.scope, told, shown=asked.shown, at_ns=at_ns))
         sources = _sources(asked, entries)
+        as_shown = _as_shown(asked, _named(asked, ranking, entries, told, sources))
         for one in batch:
             match one:
                 case Digest():
                     yield digest_item(one, f"{DIGESTS}/{one.name}.md")
                 case Fact():
                     fact = next(facts)
-                    target = asked.path_of(fact.target) or fact.target.id
-                    yield fact_item(fact, asked.path_of(fact.source), target)
+                    source = as_shown(fact.source)
+                    path = None if source is None else asked.path_of(source)
+                    yield fact_item(fact, path, _called(asked, fact.target, as_shown))
                 case Ranked():
                     row = rows.get(one.entry.no)
                     parts = evidence.get(one.entry.no, ())
-                    item = None if row is None else _engram(asked, ranking, one, row, parts)
                     own = sources.get(one.entry.no, ())
-                    yield item if item is None or not own else _sourced(asked, item, own)
+                    if row is None:
+                        yield None
+                        continue
+                    item = _engram(asked, one, row, parts)
+                    item = _reached(asked, item, ranking.reached.get(one.entry.no), one, as_shown)
+                    yield _sourced(asked, item, own, as_shown)
 
 
 def _sources(asked: Asked, entries: Sequence[Entry]) -> Mapping[int, tuple[str, ...]]:
@@ -125,27 +133,69 @@ def _sources(asked: Asked, entries: Sequence[Entry]) -> Mapping[int, tuple[str, 
     )
 
 
-def _sourced(asked: Asked, item: Item, ids: tuple[str, ...]) -> Item:
+# -- engrams that an item names beside its own -------------------------------------------
+def _named(
+    asked: Asked,
+    ranking: Ranking,
+    entries: Sequence[Entry],
+    facts: Sequence[Fact],
+    sources: Mapping[int, tuple[str, ...]],
+) -> list[Entry]:
+    """The ends of facts, what led to these engrams, and what they are derived from."""
+    steps = (ranking.reached.get(entry.no) for entry in entries)
+    found = [asked.reader.entries.get(step.source) for step in steps if step is not None]
+    found += [asked.reader.entries.by_id(id) for ids in sources.values() for id in ids]
+    found += [end for fact in facts for end in (fact.source, fact.target)]
+    return [entry for entry in found if entry is not None]
+
+
+def _as_shown(asked: Asked, entries: Sequence[Entry]) -> AsShown:
+    """Those engrams as they are, or as they were; None: not there at that time."""
+    at_ns = asked.request.as_of_ns
+    if at_ns is None:
+        return lambda entry: entry
+    then = asked.reader.hydrate_at(entries, at_ns).entries
+    return lambda entry: then.get(entry.no)
+
+
+def _called(asked: Asked, entry: Entry, as_shown: AsShown) -> str:
+    """Its path where the answer shows it, else its id."""
+    shown = as_shown(entry)
+    return (None if shown is None else asked.path_of(shown)) or entry.id
+
+
+def _sourced(asked: Asked, item: Item, ids: tuple[str, ...], as_shown: AsShown) -> Item:
     entries = ((id, asked.reader.entries.by_id(id)) for id in ids)
-    names = (id if entry is None else asked.path_of(entry) or id for id, entry in entries)
+    names = (id if entry is None else _called(asked, entry, as_shown) for id, entry in entries)
     return replace(item, source_ids=ids, source_names=tuple(names))
 
 
-def _engram(
-    asked: Asked,
-    ranking: Ranking,
-    one: Ranked,
-    row: Row,
-    parts: tuple[tuple[int, float], ...],
+def _reached(
+    asked: Asked, item: Item, step: Reached | None, one: Ranked, as_shown: AsShown
 ) -> Item:
+    """The item with the edge that led to it, if that is there at the time that is shown."""
+    before = asked.reader.entries.get(step.source) if step is not None else None
+    if step is None or before is None or not asked.may_hear(before):  # None: erased meanwhile
+        return item
+    if as_shown(before) is None or not _stood(asked, step, one.entry.no):
+        return item
+    relation = Relation(step.relation, step.outward, before.id, step.hop)
+    return replace(item, relation=relation, via=_called(asked, before, as_shown))
+
+
+def _stood(asked: Asked, step: Reached, no: int) -> bool:
+    """Was an edge there, as it is now, at the time that is asked for?"""
+    at_ns = asked.request.as_of_ns
+    if at_ns is None:
+        return True
+    ends = (step.source, no) if step.outward else (no, step.source)
+    rows = asked.reader.edges.between(*ends)
+    return any(row.relation == step.relation and row.updated_ns <= at_ns for row in rows)
+
+
+def _engram(asked: Asked, one: Ranked, row: Row, parts: tuple[tuple[int, float], ...]) -> Item:
     moved = shift(one.entry, row.source or b"", shown=asked.shown)
-    item = make_item(
+    return make_item(
         one, row, parts, asked.path_of(one.entry), detail_of(asked.request), moved,
         asked.reader.config, asked.count,
     )  # fmt: skip
-    reached = ranking.reached.get(one.entry.no)
-    before = asked.reader.entries.get(reached.source) if reached is not None else None
-    if reached is None or before is None or not asked.may_hear(before):  # None: erased meanwhile
-        return item
-    relation = Relation(reached.relation, reached.outward, before.id, reached.hop)
-    return replace(item, relation=relation, via=asked.path_of(before) or before.id)

@@ -84,10 +84,16 @@ def test_a_consolidated_kind_brings_its_sources(desk: Desk) -> None:
     assert answer["sources"][pump]["path"] == "note/pump.md"
 
 
+def an_hour_passes(desk: Desk) -> str:
+    """The time in the middle of two hours that pass."""
+    desk.clock.pass_seconds(HOUR)
+    moment = datetime.fromtimestamp(desk.clock.now // SECOND_NS, UTC)
+    desk.clock.pass_seconds(HOUR)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def test_as_of_shows_text_path_and_sources_of_then(desk: Desk) -> None:
-    desk.clock.pass_seconds(HOUR)
-    moment = datetime.fromtimestamp(desk.clock.now // SECOND_NS, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    desk.clock.pass_seconds(HOUR)
+    moment = an_hour_passes(desk)
     desk.put("pump", "# Pump\n\nNow it overheats no more.\n")
     desk.mv("pump", "old-pump")
     desk.put("young", "Young pumps overheat.\n")
@@ -102,3 +108,22 @@ def test_as_of_shows_text_path_and_sources_of_then(desk: Desk) -> None:
     assert not any("no more" in json.dumps(past[part]) for part in ("items", "chunks"))
     before = ask(desk, "q=overheats&as_of=2001-01-01")
     assert (before["items"], before["degraded"][1:]) == ([], [])
+
+
+def test_as_of_names_no_later_edge_and_no_later_path(desk: Desk) -> None:
+    """Items name other engrams too: what led to them, the ends of facts, what they are made of."""
+    past = f"q=overheat&surfaces=engrams,facts&sources=on&as_of={an_hour_passes(desk)}"
+    desk.mv("pump", "old-pump")
+    moved = ask(desk, past)["items"]
+    assert "note/pump.md mentions note/maker.md" in facts({"items": moved})
+    assert "old-pump" not in json.dumps(moved)
+    [maker] = [one for one in moved if one["path"] == "note/maker.md" and one["fact"] is None]
+    assert maker["relation"]["label"] == "mentions"
+    desk.put("young", "Young ones overheat, overheat, overheat.\n")
+    desk.engine.link(HERE, "note/young", "exposes", "note/maker", EdgeMeta())
+    desk.put("old-pump", "# Pump\n\nIt overheats.\n")  # no link any more
+    items = ask(desk, past)["items"]
+    assert not any(word in json.dumps(items) for word in ("old-pump", "young", "exposes"))
+    [maker] = [one for one in items if one["path"] == "note/maker.md" and one["fact"] is None]
+    assert maker["relation"] is None
+    assert "graph" in maker["channels"]
