@@ -281,10 +281,10 @@ class Degraded:
 class Digest:
     """The summary of a scope of one namespace, or (level "tenant") of the whole namespace."""
 
-    name: str  # "kind-note", "community-<slug of a member>-<start of its id>", "tenant"
+    name: str  # "kind-note", "community-<slug of a member>-<end of its id>", "tenant"
     level: str  # scope | tenant
     title: str
-    text: str  # Markdown; "" when it was never made
+    text: str  # Markdown; "" when it is stale or was never made
     namespace: Namespace
     members: NDArray[np.int64] = field(compare=False)  # numbers of the engrams it covers, sorted
     hash: str  # hexadecimal SHA-256 of all that the text was made of

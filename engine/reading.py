@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -258,9 +258,12 @@ class Reading:
         if self._state.embed != "off" and self._state.index.pending_count:
             self._wait(seconds)
 
-    def digests(self, scope: Scope) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
-        """The fresh digests of exactly the scope's namespace, and why there are no others."""
-        return self._digests.fresh(scope)
+    def digests(
+        self, scope: Scope, kinds: Collection[str] | None = None
+    ) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
+        """The fresh digests of exactly the scope's namespace, and why there are no others; of
+        those alone that tell of no engram beside these kinds. None: of any."""
+        return self._digests.fresh(scope, kinds)
 
     def missed(self, scope: Scope, question: str) -> None:
         """A question had no hit: told by `status`."""

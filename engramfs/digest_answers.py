@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
-from engine.digests.scopes import kind_name
+from engine.digests.scopes import tells_of
 from engine.errors import Conflict, NotFound, shown
 from engine.recall.given import FORMATS, Given
 from engramfs import digest_text
@@ -30,12 +30,7 @@ def shown_digests(
 
 def is_shown(engine: Engine, digest: Digest, kinds: Collection[str] | None) -> bool:
     """Does a digest tell of engrams of these kinds alone? None: of any."""
-    if kinds is None:
-        return True
-    if not len(digest.members):
-        return digest.name in {kind_name(kind) for kind in kinds}
-    columns = engine.reading.columns.now()
-    return bool(columns.of_kinds(frozenset(kinds))[digest.members].all())
+    return tells_of(engine.reading.columns.now(), digest, kinds)
 
 
 def perform(

@@ -5,14 +5,14 @@ A digest that does not say what its engrams say now has no text here: it cannot 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
 
-from engine.columns import ColumnCache
+from engine.columns import ColumnCache, Columns
 from engine.digests.check import disagreements
 from engine.digests.passing import made_by
-from engine.digests.scopes import TENANT, Ground, level_of, title_of
+from engine.digests.scopes import TENANT, Ground, level_of, tells_of, title_of
 from engine.digests.shelf import Shelf
 from engine.digests.worker import Worker
 from engine.errors import EngineError, NotFound, SummariserFailed, shown
@@ -50,14 +50,18 @@ class Digests:
             readers_first=readers_first, vectors_awaited=vectors_awaited,
         )  # fmt: skip
         self._summariser = summariser
-        self._ground: dict[Namespace, Ground] = {}  # of the columns asked for last
+        self._grounds: tuple[Columns | None, dict[Namespace, Ground]] = (None, {})  # of the last
         self.start, self.stop = self._worker.start, self._worker.stop
         self.changed, self.prune = self._worker.changed, self._shelf.prune
 
     # -- reading -----------------------------------------------------------------------
-    def fresh(self, scope: Scope) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
-        """The fresh digests of exactly the scope's namespace, and why there are no others."""
-        digests = self.all(scope)
+    def fresh(
+        self, scope: Scope, kinds: Collection[str] | None = None
+    ) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
+        """The fresh digests of exactly the scope's namespace, and why there are no others; of
+        those alone that tell of no engram beside these kinds. None: of any."""
+        columns = self._columns.now()
+        digests = [each for each in self.all(scope) if tells_of(columns, each, kinds)]
         missing = [digest for digest in digests if digest.stale]
         told = tuple(digest for digest in digests if not digest.stale)
         reasons = dict.fromkeys(self._reasons(missing, len(digests)))
@@ -100,12 +104,13 @@ class Digests:
 
     def _ground_of(self, namespace: Namespace) -> Ground:
         columns = self._columns.now()
-        held = self._ground.get(namespace)
-        if held is None or held.columns is not columns:
-            held = Ground(columns, namespace)
-            if len(self._ground) > _GROUNDS:
-                self._ground = {}
-            self._ground[namespace] = held
+        of, grounds = self._grounds
+        if of is not columns or len(grounds) > _GROUNDS:  # those of before would keep theirs alive
+            grounds = {}
+            self._grounds = columns, grounds
+        held = grounds.get(namespace)
+        if held is None:
+            held = grounds[namespace] = Ground(columns, namespace)
         return held
 
     def _digest(self, ground: Ground, name: str, row: DigestRow | None) -> Digest | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.columns import Columns
 from engine.fusion import Mask
-from engine.model import Namespace
+from engine.model import Digest, Namespace
 from engine.store.digests import DigestRow
 
 Numbers = NDArray[np.int64]
@@ -183,6 +183,19 @@ def hash_of_edges(source: Ends, target: Ends) -> str:
     """The same for the same pairs of linked engrams, in any order and number."""
     pairs = np.unique(source.astype(np.int64) << 32 | target.astype(np.int64))
     return hashlib.sha256(pairs.astype("<i8").tobytes()).hexdigest()
+
+
+def tells_of(columns: Columns, digest: Digest, kinds: Collection[str] | None) -> bool:
+    """Does a digest tell of engrams of these kinds alone? None: of any. One that is to be made, or
+    made anew, tells of what it is to be of."""
+    if kinds is None:
+        return True
+    members = digest.members
+    if digest.stale and digest.name == TENANT:
+        members = Ground(columns, digest.namespace).numbers
+    elif not len(members):
+        return digest.name in {kind_name(kind) for kind in kinds}
+    return bool(columns.of_kinds(frozenset(kinds))[members].all())
 
 
 def signs(columns: Columns, source: Ends, target: Ends) -> dict[Namespace, tuple[int, int, int]]:

@@ -152,10 +152,9 @@ def _ranking(
     if request.browse:
         return None, browse(columns, mask.allowed, request.limit, narrowed.tagged)
     most = max(request.limit, to_rerank(reader))
-    hits = most if request.k is None else request.k  # k bounds what vectors alone bring in
     found = retrieve(
         reader, columns, mask.covered, mask.hidden, request.question, request.channels,
-        nearest=wanted(mask, mask.allowed, request.fusion, hits), seconds=seconds,
+        nearest=wanted(mask, mask.allowed, request.fusion, request.k), seconds=seconds,
     )  # fmt: skip
     said.degraded += found.degraded
     said.failed += found.failed
@@ -312,7 +311,7 @@ def _digests(
     wanted = request.themes or request.altitude != "auto" or request.asked_surfaces
     if not wanted and (request.browse or bool(ranking.named.any())):
         return (), ()
-    fresh, missing = asked.reader.digests(asked.scope)
+    fresh, missing = asked.reader.digests(asked.scope, asked.kinds)
     found = [one for one in fresh if request.altitude in ("auto", one.level)]
     told = within(found, narrowed.masks.allowed, request.as_of_ns) if narrowed.narrows else found
     if not wanted:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from engine.config import Config
 from engine.engine import Engine
+from engine.errors import SummariserFailed
 from engine.model import Draft, EdgeMeta
 from engine.namespace import Scope
 from engramfs.control import ControlFiles, ControlSettings
 from engramfs.ports import Process
+from tests.engine.summaries import Counting
 
 TREE = Scope((), exact=True)
 CALLER = Process(pid=1, tid=1, uid=0, gid=0, sid=1)
@@ -76,3 +79,36 @@ def test_what_the_kinds_hold_is_told(engine: Engine) -> None:
     told = json.loads(answer(engine, ".recall?q=pump&format=json", frozenset({"note"})))
     assert {item["path"] for item in told["items"]} == {"note/pump.md", "note/cellar.md"}
     assert all(item["relation"] is None and item["source_ids"] == [] for item in told["items"])
+
+
+def test_no_digest_of_another_kind_is_said_to_be_missing() -> None:
+    """Its name holds that of its kind, or the slug of an engram."""
+    made = Counting()
+    config = Config(digests=False)
+    with closing(Engine.open(":memory:", embed="off", config=config, summariser=made)) as engine:
+        engine.make_kind("secret")
+        ring = "[[vault0]] [[vault1]] [[vault2]]\n"
+        for slug in ("vault0", "vault1", "vault2"):
+            engine.put(TREE, Draft("secret", slug, ring.encode()))
+        engine.put(TREE, Draft("note", "pump", b"The pump of the cellar.\n"))
+        engine.rebuild_digests(TREE)
+        engine.put(TREE, Draft("secret", "vault0", f"more {ring}".encode()))
+        engine.put(TREE, Draft("note", "pump", b"The pump of the garden.\n"))
+
+        def fail(texts: object) -> None:
+            raise SummariserFailed("it is out of paper")
+
+        made.fail = fail
+        engine.rebuild_digests(TREE)
+        for altitude in ("scope", "tenant"):
+            request = f".recall?q=pump&altitude={altitude}&budget=2000&format=json"
+            everything = answer(engine, request, None)
+            assert "community-vault0" in everything
+            assert "kind-secret" in everything
+            told = answer(engine, request, frozenset({"note"}))
+            assert "vault" not in told
+            assert "secret" not in told
+            missing = [
+                one["reason"] for one in json.loads(told)["degraded"] if one["what"] == "digests"
+            ]
+            assert missing == ["kind-note is missing: it is out of paper"]
