@@ -143,13 +143,13 @@ class Digests:
         waiting = sum(not digest.problem for digest in missing)
         if not waiting or hanging:
             return
-        many = f"{waiting} of {of} digests are not up to date"
+        many = f"{waiting} of {of}"  # short: a recall in Markdown has few tokens for reasons
         if not self._state.config.digests:
-            yield f"{many}, and are made only by `engramfs digest rebuild`"
+            yield f"{many} are not up to date, and are made only by `engramfs digest rebuild`"
         elif self._vectors_awaited():
-            yield f"{many}; they are made when no text waits for its vector"
+            yield f"{many} wait for pending vectors"
         else:
-            yield f"{many}; they are being made"
+            yield f"{many} are being made"
 
     def _hanging(self) -> str:
         seconds = self._worker.hangs()

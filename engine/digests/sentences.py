@@ -50,6 +50,15 @@ def sentences(text: str) -> Iterator[tuple[int, str]]:
                     yield line, _TASK.sub("", sentence, count=1) if start == 0 else sentence
 
 
+def shortened(text: str, most: int) -> str:
+    """The text, or of one of more than `most` characters what ends within them: whole sentences
+    and paragraphs; "" where none does."""
+    if len(text) <= most:
+        return text
+    begins = max(at for at, _ in _cut(text[: most + 1]) if at <= most)  # the one that may go on
+    return text[: max(begins, text.rfind("\n\n", 0, most) + 1)]
+
+
 @cache
 def _blocks() -> MarkdownIt:
     from markdown_it import MarkdownIt

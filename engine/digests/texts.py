@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.digests.sentences import shortened
 from engine.matrix import Vectors
 from engine.model import Entry
 from engine.ports import Text
@@ -52,7 +53,10 @@ def _text(state: State, entry: Entry, row: Version, source: bytes, weight: float
     kept: list[tuple[str, int]] = []
     for text, position in said:
         if text.strip() and room > 0:
-            kept.append((text[:room], position))
+            # One that would end in a piece of a sentence is left out, unless it is all there is.
+            told = shortened(text, room) or ("" if kept else text[:room])
+            if told:
+                kept.append((told, position))
             room -= len(text)
     return Text(
         entry.no,

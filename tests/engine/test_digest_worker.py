@@ -65,7 +65,7 @@ def test_they_are_not_made_where_they_are_off() -> None:
     desk.put("a", "text\n")
     assert desk.engine._upkeep.digests._worker._thread is None
     assert reasons(desk) == [
-        "2 of 2 digests are not up to date, and are made only by `engramfs digest rebuild`"
+        "2 of 2 are not up to date, and are made only by `engramfs digest rebuild`"
     ]
 
 
@@ -98,7 +98,7 @@ def test_they_wait_for_vectors_unless_those_do_not_come() -> None:
     embedder, made = Slow(), Counting()
     desk = Desk(config=SOON, summariser=made, embed="background", embedder=embedder)
     desk.put("a", "text\n")
-    until(lambda: any("waits for its vector" in reason for reason in reasons(desk)))
+    until(lambda: any("wait for pending vectors" in reason for reason in reasons(desk)))
     assert made.calls == []
     embedder.let_go.set()
     until(lambda: names(desk) == {"kind-note", "tenant"})

@@ -46,7 +46,7 @@ def three_kinds(desk: Desk) -> None:
 def test_each_kind_has_a_digest_and_the_tenant_one_of_those(desk: Desk, made: Counting) -> None:
     three_kinds(desk)
     assert fresh(desk) == {}
-    assert "3 of 3 digests are not up to date" in reasons(desk)[0]
+    assert reasons(desk)[0].startswith("3 of 3 are ")
     digests = desk.engine.rebuild_digests(HERE)
     assert [each.name for each in digests] == ["kind-note", "kind-task", "tenant"]
     assert [each.level for each in digests] == ["scope", "scope", "tenant"]
@@ -188,6 +188,17 @@ def test_a_host_s_parts_are_told_of(desk: Desk, made: Counting) -> None:
     assert fresh(desk) == {}
     desk.engine.rebuild_digests(HERE)
     assert "a page of a book" in fresh(desk)["kind-note"]
+
+
+def test_no_piece_of_a_sentence_is_told(made: Counting) -> None:
+    desk = Desk(config=Config(digests=False, digest_characters=40), summariser=made)
+    desk.put("a", "# One\n\nA first sentence.\n\n# Two\n\nIt would be cut here. And here.\n")
+    desk.put("b", "a sentence that no end comes to within forty characters\n")
+    desk.engine.rebuild_digests(HERE)
+    assert [text.passages for text in made.given[0]] == [
+        ("# One\n\nA first sentence.\n\n", "# Two\n"),
+        ("a sentence that no end comes to within f",),
+    ]
 
 
 def test_an_engram_without_text_is_told_by_its_values(desk: Desk, made: Counting) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.digests.extractive import Extractive, read_back
-from engine.digests.sentences import sentences
+from engine.digests.sentences import sentences, shortened
 from engine.errors import SummariserFailed
 from engine.ports import Text
 from engine.tokens import bytes4, counter
@@ -114,6 +114,24 @@ def test_a_sentence_tells_its_line() -> None:
     assert list(sentences("# H\n\nOne\ntwo. Three.\nFour.\n")) == [
         (2, "One two."), (3, "Three."), (4, "Four.")
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "expected"),
+    [
+        ("One thing. Another thing.", 25, "One thing. Another thing."),
+        ("One thing. Another thing.", 24, "One thing. "),
+        ("One thing. Another thing.", 11, "One thing. "),
+        ("One thing. Another thing.", 9, ""),
+        ("- one\n- two\n\nThree is long", 20, "- one\n- two\n"),
+        ("See Dr. Who. Then go.", 16, "See Dr. Who. "),
+        ("泵过热。密封漏了！", 6, "泵过热。"),
+        ("word " * 100, 50, ""),
+        ("One. Two.", 0, ""),
+    ],
+)
+def test_a_text_is_shortened_by_whole_sentences(text: str, most: int, expected: str) -> None:
+    assert shortened(text, most) == expected
 
 
 # -- the digest -----------------------------------------------------------------------
