@@ -9,7 +9,7 @@ is what was used. A source that is an item of the answer itself is named and giv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.model import Entry
@@ -18,6 +18,7 @@ from engine.passages import body_of
 from engine.reader import Reader, Row
 
 DERIVED_FROM = "derived_from"
+BATCH = 32  # sources whose rows are read at once: an engram may have thousands
 
 
 Told = Callable[[Entry], bool]  # may the answer name this engram?
@@ -48,31 +49,41 @@ def sources_of(
     *,
     at_ns: int | None = None,
     told: Told = everybody,
-) -> tuple[Mapping[int, tuple[str, ...]], tuple[Source, ...]]:
-    """(ids of its sources by the number of each engram that has any, all sources).
+) -> tuple[Mapping[int, tuple[str, ...]], Iterator[Source]]:
+    """(ids of its sources by the number of each engram that has any; all sources, one by one).
 
     Sources stand in order of first appearance: by the order of `entries`, and for one engram in the
     order in which it names them; each once. Ids are given of all that the scope sees; a source that
     cannot be read is not among the second. `at_ns`: sources as they were then, of what was derived
-    by then. `told`: only sources that it says. One look into the store, however many there are.
+    by then. `told`: only sources that it says. Rows are read in batches as they are asked for.
     """
     by_engram = _by_engram(reader, scope, entries, at_ns, told)
     appeared: dict[int, Entry] = {}
     for own in by_engram.values():
         appeared.update((each.no, each) for each in own if each.no not in appeared)
-    rows: Mapping[int, Row]
-    if at_ns is None:
-        rows = reader.hydrate(list(appeared.values()))
-    else:
-        then = reader.hydrate_at(list(appeared.values()), at_ns)
-        rows = then.rows
-        appeared.update(then.entries)
-    found = [
-        Source(each.id, each, path_of(each), row.title, body_of(row) or row.summary)
-        for no, each in appeared.items()
-        if (row := rows.get(no)) is not None
-    ]
-    return _ids(by_engram), tuple(found)
+    return _ids(by_engram), _read(reader, list(appeared.values()), path_of, at_ns)
+
+
+def _read(
+    reader: Reader,
+    entries: Sequence[Entry],
+    path_of: Callable[[Entry], str | None],
+    at_ns: int | None,
+) -> Iterator[Source]:
+    for first in range(0, len(entries), BATCH):
+        batch = entries[first : first + BATCH]
+        rows: Mapping[int, Row]
+        was: Mapping[int, Entry] = {}
+        if at_ns is None:
+            rows = reader.hydrate(batch)
+        else:
+            then = reader.hydrate_at(batch, at_ns)
+            rows, was = then.rows, then.entries
+        for now in batch:
+            row, entry = rows.get(now.no), was.get(now.no, now)
+            if row is not None:
+                text = body_of(row) or row.summary
+                yield Source(entry.id, entry, path_of(entry), row.title, text)
 
 
 def consolidated(reader: Reader, entry: Entry) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -11,7 +12,8 @@ from engine.errors import Invalid
 from engine.kinds_file import parse_kinds
 from engine.model import Draft, EdgeMeta, Entry
 from engine.namespace import Scope
-from engine.recall.sources import consolidated, source_ids, sources_of
+from engine.reader import Row
+from engine.recall.sources import BATCH, consolidated, source_ids, sources_of
 from tests.engine.desk import HERE, Desk
 
 
@@ -45,6 +47,28 @@ def test_sources_in_order_of_first_appearance_each_once() -> None:
     _, [first, *_] = sources_of(desk.engine.reading, HERE, [desk.entry("x")], path_of)
     assert (first.title, first.text) == ("The b", "# The b\n\nText of b.\n")
     assert first.id == first.entry.id == desk.entry("b").id
+
+
+def test_no_more_rows_are_read_than_sources_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engram may be derived from all others, and the answer has room for a few."""
+    desk = Desk()
+    slugs = [f"n{no}" for no in range(3 * BATCH)]
+    for slug in slugs:
+        desk.put(slug, f"Text of {slug}.\n")
+    desk.put("x", f"---\nderived_from: [{', '.join(slugs)}]\n---\nX.\n")
+    reading = desk.engine.reading
+    real, read = reading.hydrate, [0]
+
+    def hydrate(entries: Sequence[Entry]) -> Mapping[int, Row]:
+        read[0] += len(entries)
+        return real(entries)
+
+    monkeypatch.setattr(reading, "hydrate", hydrate)
+    ids, found = sources_of(reading, HERE, [desk.entry("x")], path_of)
+    assert [len(own) for own in ids.values()] == [len(slugs)]
+    assert next(found).entry.slug == "n0"
+    assert read == [BATCH]
+    assert [one.entry.slug for one in found] == slugs[1:]
 
 
 def test_one_step_only_and_never_itself() -> None:
