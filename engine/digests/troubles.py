@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections import Counter
 from dataclasses import dataclass
 
 from engine.config import Config
@@ -79,15 +80,13 @@ class Troubles:
         self._broken, self.broken = 0, ""
 
     def sentences(self) -> tuple[str, ...]:
-        """One for each reason."""
-        found: dict[str, list[str]] = {}
-        for (_, name), trouble in list(self._all.items()):
-            if trouble.not_before < math.inf:
-                found.setdefault(trouble.reason, []).append(name)
+        """One for each reason. Whoever asks for `status` reads them, so they name no digest: one
+        of another namespace or kind holds a slug of it. `engramfs digest map` names them."""
+        reasons = [one.reason for one in list(self._all.values()) if one.not_before < math.inf]
         said = [f"digests could not be made: {self.broken}"] if self.broken else []
-        for reason, names in found.items():
-            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-            said.append(f"the digest {names[0]}{more} could not be made: {reason}")
+        for reason, times in Counter(reasons).items():
+            many = "1 digest" if times == 1 else f"{times} digests"
+            said.append(f"{many} could not be made: {reason}")
         return tuple(said)
 
     def _backoff(self, failures: int) -> float:

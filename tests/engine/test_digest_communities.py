@@ -10,7 +10,9 @@ import pytest
 
 from engine.config import Config
 from engine.digests.request import Request
+from engine.errors import SummariserFailed
 from engine.model import Digest
+from engine.namespace import Scope
 from tests.engine.desk import HERE, Desk
 from tests.engine.summaries import Counting
 
@@ -163,6 +165,21 @@ def test_a_look_at_one_namespace_puts_off_no_other() -> None:
     assert awaited < float("inf")
     worker._pass.namespace((("team", "other"),), Request((("team", "other"),), None, anew=False))
     assert worker._pass.next_look() == awaited
+
+
+def test_status_names_no_digest_that_could_not_be_made() -> None:
+    """It tells of the whole store, and a community's name holds the slug of an engram."""
+    made = Counting()
+    desk = Desk(config=OFF, summariser=made)
+    rings(desk, "a")
+
+    def fail(texts: object) -> None:
+        raise SummariserFailed("out of paper")
+
+    made.fail = fail
+    desk.engine.rebuild_digests(HERE)
+    [problem] = desk.engine.status(Scope((("team", "other"),), exact=True)).problems
+    assert problem == "2 digests could not be made: out of paper"
 
 
 def test_a_namespace_of_too_many_edges_has_none() -> None:
