@@ -127,5 +127,7 @@ def _rebuilt(
         anew=bool(arguments.get("anew")),
     )
     asked = [digest for digest in digests if name in (None, digest.name)]
-    failed = [[each.name, digest_text.why_stale(each)] for each in asked if each.stale]
+    # One that could not be made anew may still say what its engrams say.
+    lacking = [each for each in asked if each.stale or each.problem]
+    failed = [[each.name, digest_text.why_stale(each)] for each in lacking]
     return {"made": len(asked) - len(failed), "failed": failed}

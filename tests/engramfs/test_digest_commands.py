@@ -145,6 +145,22 @@ def test_what_cannot_be_made_says_why_and_the_others_are(host: Host) -> None:
     assert "it holds a secret" in by_name["kind-deal"]["problem"]
 
 
+def test_what_cannot_be_made_anew_has_failed_though_it_is_not_stale(
+    host: Host, said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(host, "rebuild")
+
+    def fails(texts: Sequence[Text], tokens: int) -> str:
+        raise SummariserFailed("gone")
+
+    monkeypatch.setattr(said, "summarise", fails)
+    found = run(host, "rebuild", anew=True)
+    assert found["made"] == 0
+    assert "failed: gone" in dict(found["failed"]).values()
+    monkeypatch.undo()
+    assert run(host, "rebuild")["failed"] == []
+
+
 def test_a_known_map_is_not_told_again(host: Host) -> None:
     run(host, "rebuild")
     known = json.loads(outline(host, format="json"))["map"]
