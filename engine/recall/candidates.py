@@ -66,15 +66,20 @@ def in_order(
     return found[:most]
 
 
-def name_of(candidate: Candidate, path_of: PathOf) -> str:
-    """What a candidate is called where it is left out."""
-    match candidate:
-        case Digest():
-            return f"{DIGESTS}/{candidate.name}.md"
-        case Fact():
-            return path_of(candidate.source) or candidate.source.id
-        case Ranked():
-            return path_of(candidate.entry) or candidate.entry.id
+def names_of(asked: Asked, candidates: Sequence[Candidate]) -> list[str]:
+    """What candidates are called where they are left out."""
+    as_shown = _as_shown(asked, [one.source for one in candidates if isinstance(one, Fact)])
+
+    def name(candidate: Candidate) -> str:
+        match candidate:
+            case Digest():
+                return f"{DIGESTS}/{candidate.name}.md"
+            case Fact():
+                return _called(asked, candidate.source, as_shown)
+            case Ranked():
+                return asked.path_of(candidate.entry) or candidate.entry.id
+
+    return [name(one) for one in candidates]
 
 
 def detail_of(request: RecallRequest) -> str:

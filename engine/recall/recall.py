@@ -40,7 +40,7 @@ from engine.ranking import Ranking, Rules, browse, rank
 from engine.reader import Reader
 from engine.recall.altitude import LOOKED_AT, lifted, uncovered, within
 from engine.recall.answer import Form, changed_controls, controls_of
-from engine.recall.candidates import Asked, Candidate, PathOf, Rows, in_order, items, name_of
+from engine.recall.candidates import Asked, Candidate, PathOf, Rows, in_order, items, names_of
 from engine.recall.extras import tail_of
 from engine.recall.facts import Fact, facts
 from engine.recall.items import Item
@@ -328,7 +328,7 @@ def _account(asked: Asked, candidates: Sequence[Candidate], said: _Said) -> Fact
     strict_tags = request.tags_match.endswith("_strict") or request.tags_match == "exact"
     return Facts(
         total=len(candidates),
-        paths=[name_of(one, asked.path_of) for one in candidates],
+        paths=names_of(asked, candidates),
         counter=request.counter,
         controls=controls_of(request),
         changed=changed_controls(request, asked.reader.config),

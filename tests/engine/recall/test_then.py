@@ -117,6 +117,9 @@ def test_as_of_names_no_later_edge_and_no_later_path(desk: Desk) -> None:
     moved = ask(desk, past)["items"]
     assert "note/pump.md mentions note/maker.md" in facts({"items": moved})
     assert "old-pump" not in json.dumps(moved)
+    tight = f"{past}&surfaces=facts&budget=512".replace("surfaces=engrams,facts&", "")
+    omitted = ask(desk, tight)["omitted"]["paths"]
+    assert "note/pump.md" in omitted and "note/old-pump.md" not in omitted
     [maker] = [one for one in moved if one["path"] == "note/maker.md" and one["fact"] is None]
     assert maker["relation"]["label"] == "mentions"
     desk.put("young", "Young ones overheat, overheat, overheat.\n")
