@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine.briefing.request import BriefingRequest, briefing_keys, parse_briefing
 from engine.config import Config
-from engine.errors import Invalid, Problem
+from engine.errors import Invalid, Problem, shown
 from engine.match_request import MatchRequest, match_keys, parse_match
 from engine.recall.pairs import Pairs, parse_written
 from engine.recall.request import RecallRequest, parse_request
@@ -249,27 +249,29 @@ class Questions:
 
         `asks`: it is a question without naming any kind.
         """
-        shown = self._kinds()
+        own = self._kinds()
         keys = {key for key, _ in pairs}
-        if shown is None or "set" in keys:
+        if own is None or "set" in keys:
             return pairs
         if "kinds" not in keys:
             # Without a question the request is refused as it stands; it did not ask to browse.
             asked = asks or "q" in keys
-            return (*pairs, ("kinds", ",".join(sorted(shown)))) if asked else pairs
+            return (*pairs, ("kinds", ",".join(sorted(own)))) if asked else pairs
         names = [
             name.strip() for key, value in pairs if key == "kinds" for name in value.split(",")
         ]
-        found, unknown = self._engine.catalogue.expand([name for name in names if name])
-        if unknown:
-            return pairs
-        within = [name for name in found if name in shown]
-        if found and not within:
+        catalogue = self._engine.catalogue
+        found, unknown = catalogue.expand([name for name in names if name])
+        if unknown and not catalogue.open:
+            return pairs  # refused as it stands
+        asked_for = [*found, *unknown]  # in open mode of a kind that nobody made yet
+        within = [name for name in asked_for if name in own]
+        if asked_for and not within:
             raise Invalid(
                 Problem(
-                    f"kinds: {', '.join(found)} is not shown at this mountpoint",
+                    f"kinds: {shown(', '.join(asked_for))} is not shown at this mountpoint",
                     key="kinds",
-                    hint=f"it shows {', '.join(sorted(shown))}",
+                    hint=f"it shows {', '.join(sorted(own))}",
                 )
             )
         others = tuple(pair for pair in pairs if pair[0] != "kinds")

@@ -14,6 +14,7 @@ from engine.errors import SummariserFailed
 from engine.model import Draft, EdgeMeta
 from engine.namespace import Scope
 from engramfs.control import ControlFiles, ControlSettings
+from engramfs.errors import FsError
 from engramfs.ports import Process
 from tests.engine.summaries import Counting
 
@@ -73,6 +74,22 @@ def test_nothing_of_another_kind_is_told(engine: Engine, request_: str) -> None:
         assert word not in told
     everything = answer(engine, request_, None)
     assert "vault" in everything or "secret" in everything
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [".recall?q=pump+xyzzy", ".recall?", ".search?q=pump", ".find_objects?q=vault", ".briefing?",
+     ".match?prompt=hidden vault"],
+)  # fmt: skip
+@pytest.mark.parametrize("kinds", ["secret", "secret,nosuch", "Secret,nosuch", "nosuch"])
+def test_no_name_among_the_kinds_opens_another(engine: Engine, request_: str, kinds: str) -> None:
+    """A kind that nobody made yet may be asked for where kinds are open, and lets no other in."""
+    asked = f"{request_}&kinds={kinds}"
+    with pytest.raises(FsError, match="not shown at this mountpoint"):
+        answer(engine, asked, frozenset({"note"}))
+    both = answer(engine, f"{asked},note", frozenset({"note"}))
+    assert "vault.md" not in both
+    assert "combination" not in both
 
 
 def test_what_the_kinds_hold_is_told(engine: Engine) -> None:
