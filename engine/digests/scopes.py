@@ -195,7 +195,8 @@ def tells_of(columns: Columns, digest: Digest, kinds: Collection[str] | None) ->
         members = Ground(columns, digest.namespace).numbers
     elif not len(members):
         return digest.name in {kind_name(kind) for kind in kinds}
-    return bool(columns.of_kinds(frozenset(kinds))[members].all())
+    codes = [code for code, kind in enumerate(columns.kinds) if kind in kinds]
+    return bool(np.isin(columns.kind[members], codes).all())
 
 
 def signs(columns: Columns, source: Ends, target: Ends) -> dict[Namespace, tuple[int, int, int]]:
