@@ -49,7 +49,7 @@ from engine.recall.markdown import MarkdownForm, trace_text
 from engine.recall.narrowing import Narrowed, narrow
 from engine.recall.pack import Facts, Limits, Pack, fits, pack
 from engine.recall.request import RecallRequest
-from engine.recall.trace import Cuts, Timings, trace_of
+from engine.recall.trace import MOST_DROPPED, Cuts, Timings, trace_of
 from engine.reranking import reranked, to_rerank
 from engine.temporal_channel import closeness
 
@@ -149,9 +149,10 @@ def _ranking(
     said: _Said,
 ) -> tuple[Retrieved | None, Ranking]:
     mask = narrowed.masks
+    most = request.limit + (MOST_DROPPED if request.trace else 0)
     if request.browse:
-        return None, browse(columns, mask.allowed, request.limit, narrowed.tagged)
-    most = max(request.limit, to_rerank(reader))
+        return None, browse(columns, mask.allowed, most, narrowed.tagged)
+    most = max(most, to_rerank(reader))
     found = retrieve(
         reader, columns, mask.covered, mask.hidden, request.question, request.channels,
         nearest=wanted(mask, mask.allowed, request.fusion, request.k), seconds=seconds,

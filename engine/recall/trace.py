@@ -21,9 +21,9 @@ from engine.ranking import Ranking
 from engine.recall.narrowing import Narrowed
 from engine.recall.pack import Pack
 
-MOST_DROPPED = 200
+MOST_DROPPED = 200  # so many are ranked beyond the limit, to be named
 MOST_FILTERED = 20
-MOST_LINES = 10  # of a channel's ranking, where it is to be read
+MOST_LINES = 10  # of a channel's ranking, and beyond the limit, where it is to be read
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ def trace_of(
     filtered = _filtered(found, columns, narrowed, name, told)
     limited = cuts.found.total - len(cuts.limited.numbers)
     return {
-        "channels": _channels(ranking, name),
+        "channels": _channels(cuts.found, name),
         "ranked": [
             {
                 "path": name(one.entry),
@@ -111,6 +111,7 @@ def trace_of(
 
 
 BUDGET = "it did not fit the budget"
+BEYOND = "it is beyond the limit"
 
 
 def _dropped(cuts: Cuts, packed: Pack, name: Callable[[Entry], str]) -> Iterator[dict[str, str]]:
@@ -129,7 +130,7 @@ def _dropped(cuts: Cuts, packed: Pack, name: Callable[[Entry], str]) -> Iterator
     limited = set(cuts.limited.numbers.tolist())
     for one in cuts.found.ranked:
         if one.entry.no not in limited:
-            yield {"path": name(one.entry), "why": "it is beyond the limit"}
+            yield {"path": name(one.entry), "why": BEYOND}
 
 
 def _filtered(
@@ -186,8 +187,10 @@ def trace_lines(trace: Mapping[str, Any]) -> Iterator[str]:
         yield f"{place}. {one['path']} {one['score']:.4f}: {named}{gives or 'browsed'}"
         yield f"   {fused:.4f} fused{times}"
     yield "why not these:"
-    yield from (f"- {one['path']}: {one['why']}" for one in trace["dropped"])
-    counts = ", ".join(f"{what} {n}" for what, n in trace["dropped_counts"].items() if n)
+    beyond = [one for one in trace["dropped"] if one["why"] == BEYOND][MOST_LINES:]
+    dropped = (one for one in trace["dropped"] if one not in beyond)
+    yield from (f"- {one['path']}: {one['why']}" for one in dropped)
+    counts = ", ".join(f"{n} ({what})" for what, n in trace["dropped_counts"].items() if n)
     yield f"left out: {counts or 'none'}"
     for channel, ranked in trace["channels"].items():
         first: Sequence[Mapping[str, Any]] = ranked[:MOST_LINES]

@@ -294,6 +294,26 @@ def test_a_trace_names_what_did_not_fit(library: Library) -> None:
     assert {"path": "incident/may.md", "why": "it did not fit the budget"} in dropped
 
 
+def test_a_trace_names_what_is_beyond_the_limit() -> None:
+    library = Library()
+    for number in range(30):
+        library.put(f"note/{number:02}", "pump " * (number + 1) + "other words " * (30 - number))
+    whole = library.ask("q=pump&channels=lexical&min_score.lexical=0.01")
+    first, *others = [item.path for item in whole.items]
+    packed = library.ask("q=pump&channels=lexical&limit=1&trace=on")
+    assert [item.path for item in packed.items] == [first]
+    assert packed.trace is not None
+    assert packed.trace["dropped"] == [
+        {"path": path, "why": "it is beyond the limit"} for path in others
+    ]
+    assert [one["path"] for one in packed.trace["channels"]["lexical"]] == [first, *others]  # type: ignore[index]
+    text = packed.rendered.decode()
+    assert text.count("it is beyond the limit") == 10
+    assert "left out: 29 (limit)" in text
+    browsed = library.ask("kinds=note&limit=1&trace=on").rendered.decode()
+    assert browsed.count("it is beyond the limit") == 10
+
+
 def test_a_damaged_row_is_passed_over(library: Library) -> None:
     entry = library.entries.at(((), "asset", "pump"))
     assert entry is not None
