@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
@@ -76,14 +77,17 @@ def keep(cursor: Cursor, row: DigestRow) -> None:
 
 
 def drop(cursor: Cursor, places: Iterable[At], now_ns: int) -> None:
-    """These digests are none any more; their texts stay for a while."""
-    for at in places:
-        cursor.execute("DELETE FROM digest WHERE namespace = ? AND name = ?", list(at))
-        cursor.execute(
-            "UPDATE digest_text SET left_ns = ? WHERE namespace = ? AND name = ? "
-            "AND left_ns IS NULL",
-            [now_ns, *at],
-        )
+    """These digests are none any more; their texts stay for a while.
+
+    Two statements, however many there are: a namespace can lose all its communities at once, and
+    two for each of 500 keep writers waiting for 1.6 s.
+    """
+    these = "(namespace, name) IN (SELECT (r->>0, r->>1) FROM (SELECT unnest(?::JSON[]) AS r))"
+    pairs = json.dumps(list(places))
+    cursor.execute(f"DELETE FROM digest WHERE {these}", [pairs])
+    cursor.execute(
+        f"UPDATE digest_text SET left_ns = ? WHERE {these} AND left_ns IS NULL", [now_ns, pairs]
+    )
 
 
 def mark_stale(cursor: Cursor) -> None:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from engine.config import Config
 from engine.digests.request import Request
 from engine.errors import SummariserFailed
-from engine.model import Digest
+from engine.model import Digest, Namespace
 from engine.namespace import Scope
+from engine.store import digests as stored
+from engine.store.digests import DigestRow
+from engine.store.places import pack_namespace
 from tests.engine.desk import HERE, Desk
 from tests.engine.summaries import Counting
 
@@ -167,6 +172,40 @@ def test_a_look_at_one_namespace_puts_off_no_other() -> None:
     assert worker._pass.next_look() == awaited
 
 
+def test_many_are_dropped_in_as_few_statements_as_one() -> None:
+    """Their writer lock keeps every commit waiting."""
+    store = Desk().engine._state.store
+    other = ((("team", 'a "b"'),), "community-0")
+    places = [((), f"community-{no}") for no in range(50)] + [((), 'kind-it\'s "ü"'), other]
+    with store.transaction() as cursor:
+        for namespace, name in places:
+            row = DigestRow(namespace, name, "", name, "", np.zeros(0, int), 0, 0, "", 0, name)
+            stored.keep(cursor, row)
+            stored.keep_text(cursor, namespace, name, name, name)
+
+    def dropped(some: list[tuple[Namespace, str]]) -> int:
+        asked: list[str] = []
+        with store.transaction() as cursor:
+            real = cursor.execute
+            counted = SimpleNamespace(
+                execute=lambda sql, given: asked.append(sql) or real(sql, given)
+            )
+            at = [(pack_namespace(namespace), name) for namespace, name in some]
+            stored.drop(counted, at, now_ns=5)  # type: ignore[arg-type]
+        return len(asked)
+
+    assert dropped(places[:1]) == dropped(places[1:-1]) == 2
+    assert dropped([]) == 2
+    with store.cursor() as cursor:
+        rows, broken = stored.load(cursor)
+        left = cursor.execute("SELECT name, left_ns FROM digest_text").fetchall()
+    assert [(row.namespace, row.name) for row in rows] == [other]
+    assert not broken
+    assert sorted(left, key=str) == sorted(
+        [*((name, 5) for _, name in places[:-1]), (other[1], None)], key=str
+    )
+
+
 def test_status_names_no_digest_that_could_not_be_made() -> None:
     """It tells of the whole store, and a community's name holds the slug of an engram."""
     made = Counting()
@@ -222,6 +261,9 @@ from engine.digests.request import Request
 from engine.engine import Engine
 from engine.model import Draft
 from engine.namespace import Scope
+from engine.store import digests as stored
+from engine.store.digests import DigestRow
+from engine.store.places import pack_namespace
 
 here = Scope((), exact=True)
 engine = Engine.open(sys.argv[1], embed="off", config=Config(digests=False))
