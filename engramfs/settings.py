@@ -73,8 +73,15 @@ OWN = (
     Setting("read_only", False, "nothing can be written through the mount"),
     Setting("allow_other", False, "other users may enter, judged by permission bits"),
 )
+_NO_NUMBERS = {
+    "recall_source_roles": "whose words a recall gives that names nobody",
+    "fail_on_graph_error": "a recall fails, rather than say so, where edges cannot be read",
+    "time_zone": 'whose days "yesterday" and "in March" are',
+    "digests": "made by themselves; false: only by `engramfs digest rebuild`",
+    "demand": "what is read and recalled counts; false: nothing is recorded of readers",
+}
 ENGINE = tuple(
-    Setting(field.name, field.default, "a number of the engine")  # type: ignore[arg-type]
+    Setting(field.name, field.default, _NO_NUMBERS.get(field.name, "a number of the engine"))  # type: ignore[arg-type]
     for field in dataclasses.fields(Config)
 )
 TABLE: Mapping[str, Setting] = {setting.name: setting for setting in (*OWN, *ENGINE)}

@@ -68,7 +68,7 @@ class Markdown:
         unsaid = [head.unsaid] if head.unsaid and not head.bare else []
         for section, held in groupby(told, key=lambda one: one[0]):
             lines = [f"# {section.capitalize()}", "", *(text for _, text in held), *unsaid]
-            sections.append("\n".join(lines) + "\n")
+            sections.append("\n".join(lines).rstrip("\n") + "\n")  # what is in full ends with one
             unsaid = []
         sections += [f"{line}\n" for line in unsaid]  # not one constraint has room
         return "\n".join(sections)

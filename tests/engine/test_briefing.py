@@ -114,6 +114,9 @@ def test_four_constraints_in_full_and_the_rest_by_title(store: Store) -> None:
     assert "> - way/way-0.md: Summary of way 0.\n" in text
     assert "Body of way" not in text
     assert "> - note/note-0.md\n" in text
+    few = Store()
+    few.many("rule", 1)
+    assert few.brief().rendered.endswith(b"> Body of rule 0.\n"), "and no empty line behind it"
 
 
 def test_all_of_a_constraint_is_given(store: Store) -> None:

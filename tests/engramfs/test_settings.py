@@ -139,3 +139,9 @@ def test_a_server_elsewhere_is_told_the_paths_of_the_environment(
     assert load(tmp_path, environment=given).environment() == {
         "ENGRAMFS_MODEL": "/usr/model", "ENGRAMFS_SUMMARIZER_GUARD": "vet",
     }  # fmt: skip
+
+
+def test_a_setting_that_is_no_number_says_what_it_is() -> None:
+    for setting in TABLE.values():
+        number = isinstance(setting.default, int | float) and not isinstance(setting.default, bool)
+        assert number or setting.help != "a number of the engine", setting.name
