@@ -64,7 +64,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class Account:
     """What is known about the answer before it is packed. `paths` are of all ranked, in order."""
 
     total: int
@@ -94,7 +94,7 @@ class _Chosen:
 def pack(
     items: Iterable[Item | None],
     form: Form,
-    facts: Facts,
+    account: Account,
     limits: Limits,
     count: Callable[[str], int],
     tail: TailOf = lambda *_: NO_TAIL,
@@ -105,7 +105,7 @@ def pack(
     function of a text; the answer never counts more than the budget by it, be it that nothing is
     left of the answer.
     """
-    packer = _Packer(form, facts, limits, count, tail)
+    packer = _Packer(form, account, limits, count, tail)
     chosen = packer.choose(iter(items))
     while True:
         packed = packer.finish(chosen)
@@ -120,12 +120,12 @@ def pack(
 def fits(
     items: Sequence[Item | None],
     form: Form,
-    facts: Facts,
+    account: Account,
     limits: Limits,
     count: Callable[[str], int],
 ) -> bool:
     """Would all of these items stand in the answer as they are?"""
-    chosen = _Packer(form, facts, limits, count, lambda *_: NO_TAIL).choose(iter(items))
+    chosen = _Packer(form, account, limits, count, lambda *_: NO_TAIL).choose(iter(items))
     there = sum(item is not None for item in items)
     return len(chosen.items) == there and not chosen.reduced
 
@@ -134,14 +134,14 @@ class _Packer:
     def __init__(
         self,
         form: Form,
-        facts: Facts,
+        account: Account,
         limits: Limits,
         count: Callable[[str], int],
         tail: TailOf,
     ) -> None:
         self._tail = tail
         self._form = form
-        self._facts = facts
+        self._account = account
         self._limits = limits
         self._count = count
 
@@ -209,7 +209,7 @@ class _Packer:
         head = self._head(chosen, self._limits.widest_budget, PLACEHOLDER_TOKEN)
         controls = {
             key: self._limits.widest_budget if key == "budget" else value
-            for key, value in self._facts.controls.items()
+            for key, value in self._account.controls.items()
         }
         head = replace(head, controls=controls)
         return self._count(self._form.render(head, self._form.ladder(head)[-1], chosen.sections))
@@ -254,10 +254,10 @@ class _Packer:
         attempt: int = 0,
         tail: Tail = NO_TAIL,
     ) -> Pack | None:
-        facts = self._facts
+        account = self._account
         said = [
-            repr(sorted(facts.controls.items())), *chosen.sections, *tail.sources, *tail.chunks,
-            *(f"{d.what} {d.reason}" for d in facts.degraded), *facts.paths[chosen.seen :][:20],
+            repr(sorted(account.controls.items())), *chosen.sections, *tail.sources, *tail.chunks,
+            *(f"{d.what} {d.reason}" for d in account.degraded), *account.paths[chosen.seen :][:20],
         ]  # fmt: skip
 
         def render(token: str, tokens: int | None, pad: int) -> str:
@@ -284,25 +284,25 @@ class _Packer:
         return self._count(self._form.render(head, extras, ()))
 
     def _head(self, chosen: _Chosen, tokens: int | None, token: str, tail: Tail = NO_TAIL) -> Head:
-        facts = self._facts
+        account = self._account
         cut = (("sources", tail.sources_cut), ("chunks", tail.chunks_cut))
         untagged = [one for one in chosen.items if one.surface == "engram" and not one.tagged]
         return Head(
             tokens=tokens,
-            omitted=max(facts.total - chosen.seen, 0),
-            paths=tuple(facts.paths[chosen.seen : chosen.seen + 20]),
-            truncated=chosen.seen < facts.total or chosen.reduced,
+            omitted=max(account.total - chosen.seen, 0),
+            paths=tuple(account.paths[chosen.seen : chosen.seen + 20]),
+            truncated=chosen.seen < account.total or chosen.reduced,
             characters=sum(item.characters for item in chosen.items),
             token=token,
-            counter=facts.counter,
-            controls=facts.controls,
-            changed=facts.changed,
-            degraded=facts.degraded,
+            counter=account.counter,
+            controls=account.controls,
+            changed=account.changed,
+            degraded=account.degraded,
             warnings=(
-                *facts.warnings,
+                *account.warnings,
                 *(f"not all {what} did fit" for what, was_cut in cut if was_cut),
             ),
-            untagged=len(untagged) if facts.count_untagged else None,
+            untagged=len(untagged) if account.count_untagged else None,
         )
 
     def _pack(self, chosen: _Chosen, head: Head, text: str, paths: tuple[str, ...]) -> Pack:

@@ -47,7 +47,7 @@ from engine.recall.items import Item
 from engine.recall.json_form import JsonForm, with_trace
 from engine.recall.markdown import MarkdownForm, trace_text
 from engine.recall.narrowing import Narrowed, narrow
-from engine.recall.pack import Facts, Limits, Pack, fits, pack
+from engine.recall.pack import Account, Limits, Pack, fits, pack
 from engine.recall.request import RecallRequest
 from engine.recall.trace import MOST_DROPPED, Cuts, Timings, trace_of
 from engine.reranking import reranked, to_rerank
@@ -324,10 +324,10 @@ def _digests(
     return told, ()
 
 
-def _account(asked: Asked, candidates: Sequence[Candidate], said: _Said) -> Facts:
+def _account(asked: Asked, candidates: Sequence[Candidate], said: _Said) -> Account:
     request = asked.request
     strict_tags = request.tags_match.endswith("_strict") or request.tags_match == "exact"
-    return Facts(
+    return Account(
         total=len(candidates),
         paths=names_of(asked, candidates),
         counter=request.counter,

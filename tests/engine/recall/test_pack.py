@@ -15,7 +15,7 @@ from engine.recall.answer import Form, settle, token_of
 from engine.recall.items import Item
 from engine.recall.json_form import JsonForm
 from engine.recall.markdown import FRONT_TOKENS, MarkdownForm
-from engine.recall.pack import Facts, Limits, Pack, pack
+from engine.recall.pack import Account, Limits, Pack, pack
 from engine.tokens import bytes4, counter
 
 FORMS: list[Form] = [MarkdownForm(), JsonForm()]
@@ -82,7 +82,7 @@ def run(
     changed: str = "",
     controls: dict[str, object] | None = None,
 ) -> Pack:
-    facts = Facts(
+    account = Account(
         total=len(items),
         paths=[one.name for one in items],
         counter="x",
@@ -90,7 +90,7 @@ def run(
         changed=changed,
         degraded=degraded,
     )
-    return pack(iter(items), form, facts, Limits(budget, most), count)
+    return pack(iter(items), form, account, Limits(budget, most), count)
 
 
 @pytest.mark.parametrize("form", FORMS, ids=["md", "json"])
@@ -171,8 +171,8 @@ def test_characters_are_code_points() -> None:
 
 def test_rows_that_are_gone_are_passed_over() -> None:
     items = [None, item(1, "one"), None]
-    facts = Facts(3, ["a", "note/n1.md", "b"], "x", {}, "")
-    packed = pack(iter(items), MarkdownForm(), facts, Limits(1000, 1000), len)
+    account = Account(3, ["a", "note/n1.md", "b"], "x", {}, "")
+    packed = pack(iter(items), MarkdownForm(), account, Limits(1000, 1000), len)
     assert [one.entry.no for one in packed.items] == [1]
     assert (packed.omitted.count, packed.truncated) == (0, False)
 
@@ -185,12 +185,12 @@ def test_rows_that_are_gone_are_passed_over() -> None:
 @settings(max_examples=50, deadline=None)
 def test_the_front_matter_has_48_tokens(paths: list[str], changed: str, reasons: list[str]) -> None:
     count = SANE["o200k"]
-    facts = Facts(
+    account = Account(
         len(paths), paths, "o200k", {}, changed, tuple(Degraded("vector", r) for r in reasons)
     )
     packed = pack(
         iter([item(no, "x " * 9000) for no in range(len(paths))]),
-        MarkdownForm(), facts, Limits(4096, 200_000), count,
+        MarkdownForm(), account, Limits(4096, 200_000), count,
     )  # fmt: skip
     text = packed.rendered.decode()
     front = text[: text.index("\n---\n", 4) + 5]
@@ -214,8 +214,8 @@ def test_the_front_matter_drops_paths_then_controls_then_reasons(
 ) -> None:
     paths = [f"n/{n}.md" for n in range(6)]
     degraded = (Degraded("vector", reason),) if reason else ()
-    facts = Facts(6, paths, "o200k", {}, changed, degraded)
-    packed = pack(iter(()), MarkdownForm(), facts, Limits(500, 9), SANE["o200k"])
+    account = Account(6, paths, "o200k", {}, changed, degraded)
+    packed = pack(iter(()), MarkdownForm(), account, Limits(500, 9), SANE["o200k"])
     lines = dict(line.split(": ", 1) for line in packed.rendered.decode().split("\n")[1:-2])
     assert lines.keys() & {"paths", "controls", "reasons"} == told
     assert lines["omitted"] == "6"
