@@ -19,6 +19,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import compress, islice, tee
 
+import numpy as np
+
 from engine.as_of import ranking_at
 from engine.channels import Retrieved, retrieve
 from engine.columns import Columns
@@ -198,7 +200,10 @@ def _timely(
     seconds: float | None,
     said: _Said,
 ) -> Floats | None:
-    """How well engrams stand in the time that the question names; None where it names none."""
+    """How well engrams stand in the time that the question names; None where it names none.
+
+    0 for those that the scope does not see: ranks are counted over all that stand in it.
+    """
     if "temporal" not in request.channels:
         return None
     try:
@@ -209,7 +214,8 @@ def _timely(
         return None
     if not intervals:
         return None
-    return closeness(intervals, columns, reader.properties, reader.catalogue)
+    near = closeness(intervals, columns, reader.properties, reader.catalogue)
+    return np.where(narrowed.masks.covered & ~narrowed.masks.hidden, near, 0.0)
 
 
 def _as_of(

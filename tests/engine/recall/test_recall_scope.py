@@ -71,14 +71,15 @@ def asked(within: Opened, request: dict[str, Any], scope: Scope) -> tuple[object
 @settings(max_examples=30)
 @given(
     seed=st.integers(0, 1), words=QUESTIONS, controls=CONTROLS, extras=EXTRAS,
+    when=st.sampled_from(("", "in the last 60 days", "since December 2026")),
     digests=st.booleans(), budget=st.sampled_from((512, 4096, 32_000)),
 )  # fmt: skip
 def test_a_recall_is_the_same_whatever_is_outside_its_scope(
     scope: Scope, seed: int, words: list[str], controls: dict[str, Any], extras: dict[str, Any],
-    digests: bool, budget: int,
+    when: str, digests: bool, budget: int,
 ) -> None:  # fmt: skip
     alone, among = pair(seed, digests)
-    request = {"q": question(words), **controls, **extras, "budget": budget}
+    request = {"q": question([*words, when]), **controls, **extras, "budget": budget}
     assert asked(alone, request, scope) == asked(among, request, scope)
 
 
