@@ -37,10 +37,11 @@ def rewrite_linkers(
     One that cannot be read, or that its kind would refuse today, is left as it is.
     """
     after = After(state, plan)
+    planned = {row.engram for row in plan.rows}  # among them one that the rename replaces
     return tuple(
         made
         for source in state.edges.sources(before.no)
-        if source != before.no and source not in plan.contents
+        if source not in planned
         for made in _rewritten(state, plan, after, source, before, moved, by)
     )
 

@@ -105,3 +105,14 @@ def test_linkers_are_versions_of_their_own_in_one_transaction(desk: Desk) -> Non
     assert desk.entry("p").id == before.id and desk.entry("p").updated_ns > before.updated_ns
     desk.reopen()
     assert desk.written("q") == b"[[new]]\n"
+
+
+def test_one_that_is_replaced_is_not_rewritten_and_stays_gone(desk: Desk) -> None:
+    """It linked to what took its place."""
+    replaced = desk.put("new", "[[old name]]\n").entry
+    other = desk.put("other", "[[old name]]\n").entry
+    assert move(desk) == ["other"]
+    assert desk.entry("new").id != replaced.id
+    assert desk.engine.by_id(HERE, replaced.id) is None
+    assert desk.targets("other") == ["new"]
+    assert desk.entry("other").id == other.id
