@@ -240,6 +240,9 @@ def test_a_store_of_the_schema_before_takes_them(tmp_path: Path) -> None:
             "UPDATE version SET state = json_merge_patch(state, '{\"host_sha256\": null}')"
         )
         cursor.execute("UPDATE meta SET value = '1' WHERE key = 'schema'")
+    with desk.engine._state.store.transaction() as cursor:
+        for later in ("demand", "digest", "digest_text"):
+            cursor.execute(f"DROP TABLE {later}")
     with desk.engine._state.store.cursor() as cursor:
         cursor.execute("DROP VIEW state")
         sql = packaged()[0][1]

@@ -135,8 +135,8 @@ def test_the_languages_are_those_of_the_scope() -> None:
 
 
 def test_a_failure_stands_in_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = Engine.open(":memory:", embed="off")
     monkeypatch.setattr(time_words, "load", lambda lang: 1 / 0)
+    engine = Engine.open(":memory:", embed="off")
     engine._upkeep.times.warm()
     assert any("time expressions" in problem for problem in engine.status(RED).problems)
     engine.close()
