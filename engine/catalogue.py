@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.model import Engram, Entry
+from engine.model import SOURCE_ROLES, Engram, Entry
 from engine.slug import SUFFIX, fold, nfc
 
 TYPES = ("string", "number", "boolean", "datetime")
@@ -82,7 +82,7 @@ WELL_KNOWN: Mapping[str, Field] = {
         Field("aliases", many=True),
         Field("lang"),
         Field("favourite", "boolean", operators=("eq",)),
-        Field("source_role", enum=("user", "assistant", "system", "tool")),
+        Field("source_role", enum=SOURCE_ROLES),
         Field("derived_from", many=True, link="derived_from"),
         Field("superseded_by", link="superseded_by"),
     )

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.errors import Invalid, Problem, shown
+from engine.instants import is_zone
+from engine.model import SOURCE_ROLES
+
 SECOND_NS = 1_000_000_000
 DAY_NS = 86_400 * SECOND_NS
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Numbers that a host may change; times in the unit that the name ends with."""
+    """Numbers that a host may change; times in the unit that the name ends with.
+
+    Invalid for a time zone that is none and for roles that are none: they would fail every recall,
+    or let in whom they were to leave out.
+    """
 
     # Full text (DuckDB's own defaults, so that scores equal a fresh index)
     bm25_k1: float = 1.2
@@ -58,7 +66,7 @@ class Config:
     recall_source_tokens: int = 4096  # of what items are derived from, on top of the budget
     recall_chunk_tokens: int = 500  # of raw passages, on top of the budget
     # Whose words a recall gives where it names nobody; ("user",) leaves out what models said.
-    recall_source_roles: tuple[str, ...] = ("user", "assistant", "system", "tool")
+    recall_source_roles: tuple[str, ...] = SOURCE_ROLES
     whole_engram_tokens: int = 400  # detail=auto: an engram up to this is given whole
     passages_tokens: int = 600  # else its best passages up to this
     passages: int = 3
@@ -183,3 +191,17 @@ class Config:
     front_matter_depth: int = 64
     front_matter_aliases: int = 100  # values that aliases stand for, all together
     front_matter_nodes: int = 50_000  # a third of a second of parsing
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not is_zone(self.time_zone):
+            said = f"`{shown(self.time_zone)}` is no time zone"
+            hint = "it is a name of the IANA database, such as Europe/Berlin"
+            problems.append(Problem(said, key="time_zone", hint=hint))
+        unknown = [role for role in self.recall_source_roles if role not in SOURCE_ROLES]
+        if unknown:
+            said = f"`{shown(', '.join(unknown))}` is no source role"
+            hint = f"it is some of {', '.join(SOURCE_ROLES)}"
+            problems.append(Problem(said, key="recall_source_roles", hint=hint))
+        if problems:
+            raise Invalid(*problems)

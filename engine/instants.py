@@ -54,6 +54,15 @@ def moment(at_ns: int, zone: str) -> datetime:
     return datetime.fromtimestamp(at_ns / 1e9, ZoneInfo(zone))
 
 
+def is_zone(name: str) -> bool:
+    """Is it a zone of the IANA database?"""
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # unknown, no such form, or a directory of zones
+        return False
+    return True
+
+
 def aware(text: str) -> datetime | None:
     """The same as a datetime in the zone that the text names, UTC without one; to microseconds."""
     at = instant(text)

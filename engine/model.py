@@ -26,6 +26,7 @@ PropertyValue = Scalar | list[Scalar] | Mapping[str, object] | list[object] | No
 # What a reader did with an engram: opened its file, was given it for a question or with a prompt,
 # or saw it listed.
 EventKind = Literal["read", "recall", "prompt", "shown"]
+SOURCE_ROLES = ("user", "assistant", "system", "tool")  # who can have said an engram
 
 
 class Identity(StrEnum):

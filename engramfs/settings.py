@@ -229,7 +229,8 @@ def _convert(setting: Setting, value: object, source: str) -> Value:
         parts = value.split(",") if isinstance(value, str) else value
         if not isinstance(parts, list | tuple):
             raise Failed(f"{wrong}it is a list", 2)
-        return tuple(str(part).strip() for part in parts if str(part).strip())
+        named = tuple(str(part).strip() for part in parts if str(part).strip())
+        return _accepted(setting, named, wrong)
     if isinstance(default, int | float):
         least = 1 if setting.name in _SOME else 0
         try:
@@ -252,4 +253,14 @@ def _convert(setting: Setting, value: object, source: str) -> Value:
         return value.strip()
     if setting.choices and value not in setting.choices:
         raise Failed(f"{wrong}it is one of {', '.join(setting.choices)}", 2)
+    return _accepted(setting, value, wrong)
+
+
+def _accepted(setting: Setting, value: Value, wrong: str) -> Value:
+    """What is no number of the engine, as the engine itself judges it."""
+    if setting.name in _NO_NUMBERS:
+        try:
+            Config(**{setting.name: value})  # type: ignore[arg-type]
+        except Invalid as error:
+            raise Failed(f"{wrong}{error.problems[0].hint}", 2) from error
     return value

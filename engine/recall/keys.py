@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.catalogue import WELL_KNOWN
 from engine.config import Config
+from engine.model import SOURCE_ROLES
 from engine.recall.given import CHANNELS, FORMATS, FUSIONS
 from engine.tokens import COUNTERS
 
@@ -20,7 +20,6 @@ ALTITUDES = ("auto", "entity", "scope", "tenant")
 TAGS_MATCHES = ("any", "all", "any_strict", "all_strict", "exact")
 SURFACES = ("engrams", "passages", "facts", "digests")
 SURFACE_ALIASES = {"reports": "digests"}
-ROLES = tuple(str(role) for role in WELL_KNOWN["source_role"].enum)
 FLOORS = ("lexical", "vector", "graph", "temporal")  # channels that a floor can be given to
 
 MOST_K = 1000
@@ -100,7 +99,9 @@ def depth_of(depth: str, config: Config) -> tuple[int, int]:
 
 def usual_roles(config: Config) -> tuple[str, ...]:
     """Whose words a recall gives that names nobody."""
-    return tuple(role for role in ROLES if role in config.recall_source_roles) or ROLES
+    return (
+        tuple(role for role in SOURCE_ROLES if role in config.recall_source_roles) or SOURCE_ROLES
+    )
 
 
 @lru_cache(maxsize=8)
@@ -144,8 +145,8 @@ def keys_of(config: Config) -> Mapping[str, Key]:
         Key("tags_match", Choice(TAGS_MATCHES, "any"),
             "any and all include engrams without a tag, the strict ones do not; exact: the sets "
             "are equal (without `tags`: engrams without a tag).", "Hindsight"),
-        Key("source_roles", Subset(ROLES, roles), "Who said it; `user` where nothing says so.",
-            "Taisce"),
+        Key("source_roles", Subset(SOURCE_ROLES, roles),
+            "Who said it; `user` where nothing says so.", "Taisce"),
         Key("surfaces", Subset(SURFACES, SURFACES, tuple(SURFACE_ALIASES.items())),
             "What items may be: engrams whole, their passages, edges as facts, digests.", "Taisce"),
         Key("themes", Switch(), "Consult digests also when the question names an engram.",

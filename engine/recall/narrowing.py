@@ -14,9 +14,8 @@ from engine.conditions import Equals
 from engine.filters import Filters
 from engine.fusion import Mask
 from engine.masks import Masks, mask_of
-from engine.model import Entry
+from engine.model import SOURCE_ROLES, Entry
 from engine.properties import PropertyIndex
-from engine.recall.keys import ROLES
 from engine.recall.request import RecallRequest
 from engine.slug import nfc
 
@@ -59,7 +58,7 @@ def narrow(
     if request.tags or request.tags_match == "exact":
         tagged = mask_of(properties.having(TAGS), len(columns))
         keep(TAGS, _with_tags(properties, request, tagged))
-    if set(request.source_roles) != set(ROLES):
+    if set(request.source_roles) != set(SOURCE_ROLES):
         keep("source_roles", _with_roles(properties, request.source_roles, len(columns)))
     if request.as_of_ns is not None:
         there = np.zeros(len(columns), dtype=bool)

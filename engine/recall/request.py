@@ -15,12 +15,11 @@ from engine.catalogue import Catalogue
 from engine.config import Config
 from engine.errors import shown
 from engine.filters import CORE_KEYS, Filters
-from engine.model import Namespace
+from engine.model import SOURCE_ROLES, Namespace
 from engine.namespace import Scope
 from engine.recall.given import CHANNELS, Given
 from engine.recall.keys import (
     FLOORS,
-    ROLES,
     SURFACES,
     Choice,
     Floor,
@@ -55,7 +54,7 @@ class RecallRequest:
     namespace: Namespace = ()
     tags: tuple[str, ...] = ()
     tags_match: str = "any"
-    source_roles: tuple[str, ...] = ROLES
+    source_roles: tuple[str, ...] = SOURCE_ROLES
     budget: int = 4096
     counter: str = "o200k"
     max_characters: int = 200_000

@@ -56,6 +56,11 @@ def test_every_number_of_the_engine_is_a_setting() -> None:
         ("summarizer_guard = ''\n[summarizer]\nguard = ''\n", "summarizer_guard is given twice"),
         ("summarizer_command = 'a \"b'\n", "it cannot be read as a command: No closing quotation"),
         ("summarizer_seconds = 0\n", "it is a whole number, 1 or more"),
+        ("time_zone = 'Mars/Olympus'\n", "a name of the IANA database, such as Europe/Berlin"),
+        ("time_zone = 'Europe'\n", "a name of the IANA database"),
+        ("time_zone = '../etc/passwd'\n", "a name of the IANA database"),
+        ("time_zone = ''\n", "a name of the IANA database"),
+        ("recall_source_roles = ['usr']\n", "it is some of user, assistant, system, tool"),
     ],
 )
 def test_a_wrong_setting_is_one_sentence(tmp_path: Path, text: str, said: str) -> None:
