@@ -29,6 +29,7 @@ MOST_WEIGHT = 1000.0
 MANY = ("kinds", "channels", "tags", "source_roles", "surfaces")  # keys that may be repeated
 _LOST_PLUS = re.compile(r"(:\d\d(?:\.\d+)?) (\d\d:?\d\d)\Z")  # + is a blank in a name
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # Python takes 1_0
 
 
 class Given:
@@ -158,7 +159,7 @@ class Given:
         self.warnings.append(said)
 
     def clamped(self, key: str, default: int, least: int, most: int) -> int:
-        """A whole number of any size, brought into the range, which is said."""
+        """A whole number of up to 18 digits, brought into the range, which is said."""
         text = self.one(key).strip()
         if not _INTEGER.fullmatch(text):
             return self.integer(key, default, least, most)
@@ -268,8 +269,5 @@ class Given:
 
 
 def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
+    value = float(text) if _NUMBER.fullmatch(text.strip()) else math.inf
     return value if math.isfinite(value) else None

@@ -119,6 +119,9 @@ def test_what_is_accepted(text: str) -> None:
         ("weights=trigram:1", "weights", "no channel"),
         ("weights=lexical", "weights", "lexical:2"),
         ("weights=lexical:nan", "weights", "number"),
+        ("weights=lexical:1_0", "weights", "number"),
+        ("weights=lexical:\u0662", "weights", "number"),
+        ("min_score=1_0", "min_score", "a number, 0 to 100"),
         ("detail=some", "detail", "auto, full, parts, summary"),
         ("fusion=max", "fusion", "score, rrf"),
         ("format=xml", "format", "md, json"),
@@ -243,3 +246,8 @@ def test_any_pairs_are_judged(pairs: list[tuple[str, str]], form: str, mounted: 
         assert request.token or request.question or request.kinds
         assert 64 <= request.budget <= 32_768
         assert 1 <= request.limit <= 200
+
+
+@pytest.mark.parametrize("written", ["0.5", ".5", "5e-1", "+0.5", " 0.5 ", "00.50", "0.5E0"])
+def test_a_floor_is_written_as_numbers_are(written: str) -> None:
+    assert parse_request([("q", "x"), ("min_score", written)], CATALOGUE, CONFIG).least_score == 0.5
