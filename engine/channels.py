@@ -36,7 +36,7 @@ CONTAINED = 1  # the question contains the title
 NAMED = 2  # the question is the engram's id, path, slug, title or alias, or holds one of them
 TITLED = 3  # it is the title, where that counts more
 NO_WORD = "the question has no word to look for: nothing but signs, or what is left out"
-COSINE_DECIMALS = 6  # a float32 product differs in its last bits with its place in the matrix
+COSINE_DECIMALS = 6  # what a float32 product differs in with its place stands behind these
 _MEANING = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]")  # a word, or one character of another script
 
 
@@ -189,12 +189,12 @@ def _vector(
         return None
     if not len(vector):
         return np.zeros(snapshot.rows, dtype=np.float64)
-    cosines: Vectors | None = None
+    cosines: Floats | None = None
     if nearest is not None and lexical is not None:
         cosines = candidate_cosines(snapshot, vector, counted, lexical, nearest, reader.config)
     if cosines is None:
         cosines = snapshot.cosines(vector, counted)
-    scores = np.fmax(cosines, np.float32(0.0)).astype(np.float64)  # nan: there is no vector
+    scores: Floats = np.fmax(cosines, 0.0)  # nan: there is no vector
     np.round(scores, COSINE_DECIMALS, out=scores)
     notes.seconds["vector"] = time.perf_counter() - began
     return scores

@@ -44,8 +44,8 @@ def candidate_cosines(
     lexical: Floats,
     engrams: int,
     config: Config,
-) -> Vectors | None:
-    """float32[documents]; NaN where it is not known. None: the index cannot answer this.
+) -> Floats | None:
+    """float64[documents]; NaN where it is not known. None: the index cannot answer this.
 
     `counted` are the documents that may be found, `lexical` their scores in that channel; `engrams`
     is how many must be the nearest ones.

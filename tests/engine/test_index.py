@@ -6,10 +6,11 @@ import threading
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from engine.index import COMPACT_ROWS, NO_HASH, Documents, Index
 from engine.matrix import Matrix
-from engine.snapshot import NoBase
+from engine.snapshot import NoBase, Snapshot
 from engine.tail import Tail
 from tests.engine.store_rows import text_hash
 
@@ -269,3 +270,25 @@ def test_readers_see_whole_commits_while_a_writer_goes_on() -> None:
     for reader in readers:
         reader.join()
     assert wrong == []
+
+
+def test_a_cosine_does_not_depend_on_what_else_is_there() -> None:
+    """A float32 product does, in its last bits: with its row's place and the number of rows."""
+    draw = np.random.default_rng(7)
+    vectors = draw.normal(size=(203, 384)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    question = vectors[5] + 0.1 * vectors[100]
+    every = snapshot_of(vectors).cosines(question)
+    for first, last in ((0, 203), (3, 90), (101, 202), (200, 203)):
+        some = snapshot_of(vectors[first:last]).cosines(question)
+        assert np.array_equal(some, every[first:last])
+
+
+def snapshot_of(vectors: NDArray[np.float32]) -> Snapshot:
+    """Of documents of one word each, with these vectors."""
+    index = Index()
+    hashes = [bytes([at % 256, at // 256]) * 8 for at in range(1, len(vectors) + 1)]
+    for at, hash in enumerate(hashes):
+        index.add_many([Documents(at, at, np.ones(1, np.int32), [hash], [["word"]])])
+    index.add_vectors(hashes, vectors)
+    return index.snapshot()
