@@ -131,7 +131,7 @@ class Config:
     digest_edges: int = 50_000  # up to here a namespace has communities …
     digest_communities_seconds: float = 60.0  # … looked for again at most so often
     digest_text_ns: int = 7 * DAY_NS  # a text that its digest has left is kept, in case it returns
-    summariser_seconds: float = 120.0  # after which it is said not to answer
+    digest_silence_seconds: float = 120.0  # of guard and summariser; then they are said to hang
 
     # Store
     store_threads: int = 2  # DuckDB's own; one query rarely gains from more at these sizes

@@ -133,8 +133,11 @@ class Settings:
             raise Failed(str(error), 2) from error
 
     def config(self) -> Config:
-        """The engine's numbers."""
+        """The engine's numbers. A guard and a summariser that use their time do not hang."""
         chosen: dict[str, Any] = {setting.name: self.values[setting.name] for setting in ENGINE}
+        if not self.given("digest_silence_seconds"):
+            both = 2.0 * self.number("summarizer_seconds")
+            chosen["digest_silence_seconds"] = max(chosen["digest_silence_seconds"], both)
         return Config(**chosen)
 
 

@@ -116,7 +116,7 @@ class Worker:
         """Seconds that the summariser has not answered, where that is too long; else 0."""
         since = self.call.since
         silent = time.monotonic() - since if since is not None else 0.0
-        return silent if silent > self._state.config.summariser_seconds else 0.0
+        return silent if silent > self._state.config.digest_silence_seconds else 0.0
 
     # -- the thread ----------------------------------------------------------------------
     def _stop_programs(self) -> None:

@@ -211,7 +211,9 @@ def test_a_summariser_that_exits_fails_and_is_asked_again() -> None:
 
 def test_one_that_hangs_is_told_and_holds_up_nobody(tmp_path: Path) -> None:
     hanging = Hanging()
-    desk = Desk(tmp_path, config=Config(digests=False, summariser_seconds=0.0), summariser=hanging)
+    desk = Desk(
+        tmp_path, config=Config(digests=False, digest_silence_seconds=0.0), summariser=hanging
+    )
     desk.put("a", "text\n")
     with pytest.raises(SummariserFailed, match="has not answered for"):
         desk.engine.rebuild_digests(HERE)

@@ -125,6 +125,18 @@ def test_a_table_of_the_file_is_a_prefix(tmp_path: Path) -> None:
     assert load(tmp_path).words("summarizer_guard") == ()
 
 
+def test_programs_that_use_the_time_they_are_given_do_not_hang(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    usual = load(tmp_path).config().digest_silence_seconds
+    for text, seconds in (
+        ("summarizer_seconds = 5\n", usual),
+        ("summarizer_seconds = 300\n", 600.0),
+        ("summarizer_seconds = 300\ndigest_silence_seconds = 400.0\n", 400.0),
+    ):
+        file.write_text(text)
+        assert load(tmp_path).config().digest_silence_seconds == seconds
+
+
 def test_a_program_with_a_path_is_found_from_where_it_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
