@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from engine.document import parse
-from engine.entries import Place
+from engine.entries import Place, is_live
 from engine.errors import StoreCorrupt
 from engine.host_parts import NOTHING, Hosted, joined
+from engine.index import PENDING
 from engine.model import Edge, Engram, Entry, Span, Status, VectorIndex
 from engine.namespace import Scope
 from engine.parts import head_lines, head_text
@@ -168,8 +172,10 @@ def lost(state: State, place: Place) -> Entry | None:
 def status(
     state: State, scope: Scope, problems: tuple[str, ...], vector_index: VectorIndex
 ) -> Status:
-    """Counts of what the scope covers."""
-    seen = [entry for entry in state.entries.live() if scope.covers(entry.namespace)]
+    """Counts of what the scope covers; nothing outside it moves one of them."""
+    inside = [entry for entry in state.entries.all() if scope.covers(entry.namespace)]
+    seen = [entry for entry in inside if is_live(entry)]
+    pending, vector_index = _vectors(state, seen, vector_index)
     kinds = Counter(entry.kind for entry in seen)
     waiting = [miss for miss in state.demand.waiting_misses() if scope.covers(miss.namespace)]
     with state.store.cursor() as cursor:
@@ -181,14 +187,33 @@ def status(
     return Status(
         engrams=len(seen),
         parts=sum(entry.parts for entry in seen),
-        pending_vectors=state.index.pending_count if state.embed != "off" else 0,
+        pending_vectors=pending if state.embed != "off" else 0,
         refusals=len(state.refusals.notices(scope.attributes, now)),
-        seq=state.store.counters.next_seq - 1,
+        seq=max((entry.seq for entry in inside), default=0),
         embed=state.embed,
         vector_index=vector_index,
         model=model.fingerprint if model is not None else "",
         kinds={name: kinds.get(name, 0) for name in state.catalogue.kinds},
         events=state.demand.counts(scope),
         misses=tuple(dict.fromkeys(asked))[:_MISSES],
-        problems=(*problems, *state.store.troubles.values(), *state.damaged.values()),
+        problems=(*problems, *state.store.troubles.values(), *_damaged(state, scope)),
     )
+
+
+def _vectors(state: State, entries: Sequence[Entry], index: VectorIndex) -> tuple[int, VectorIndex]:
+    """(vectors still to be made for these engrams, how theirs are searched)."""
+    snapshot = state.index.snapshot()
+    engrams = np.zeros(int(snapshot.doc_engram.max(initial=-1)) + 1, np.bool_)
+    engrams[[entry.no for entry in entries if entry.no < len(engrams)]] = True
+    rows = snapshot.doc_vector[snapshot.visible(engrams)]
+    made = np.unique(rows[rows >= 0])
+    held = int(np.count_nonzero(made < index.held))
+    return int(np.count_nonzero(rows == PENDING)), replace(index, vectors=len(made), held=held)
+
+
+def _damaged(state: State, scope: Scope) -> Iterator[str]:
+    """What is wrong with damaged engrams. Where nobody knows the namespace, it is told to all."""
+    for no, said in list(state.damaged.items()):
+        entry = state.entries.get(no)
+        if entry is None or scope.covers(entry.namespace):
+            yield said

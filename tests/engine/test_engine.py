@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.engine import Engine
 from engine.errors import (
     Conflict,
     Invalid,
@@ -16,6 +17,7 @@ from engine.errors import (
 from engine.model import Draft
 from engine.namespace import Scope
 from tests.engine.desk import HERE, Desk
+from tests.engine.hash_embedder import HashEmbedder
 
 KINDS = """\
 kinds:
@@ -220,3 +222,14 @@ def test_refusals_are_kept_told_once_and_cleared_by_a_change(tmp_path: Path) -> 
     with pytest.raises(NotFound):
         desk.engine.rejected_source(rejected[0])
     desk.engine.close()
+
+
+def test_a_status_counts_nothing_outside_its_scope() -> None:
+    engine = Engine.open(":memory:", embedder=HashEmbedder(), embed="inline")
+    red, blue = (Scope((("team", team),), exact=True) for team in ("red", "blue"))
+    engine.put(red, Draft("note", "a", b"one text\n"))
+    before = engine.status(red)
+    engine.put(blue, Draft("note", "b", b"another text\n"))
+    assert engine.status(red) == before
+    assert engine.status(Scope()).engrams == 2
+    engine.close()
