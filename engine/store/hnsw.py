@@ -8,6 +8,7 @@ added. What it holds is a copy, so that it can be thrown away at any moment.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -30,11 +31,12 @@ def bytes_a_vector(dimension: int) -> int:
 
 
 class Hnsw:
-    """Vectors by number, from 0. One thread adds, any asks. Failures are EngineError."""
+    """Vectors by number, from 0. One thread adds, any asks, in turn. Failures are EngineError."""
 
     def __init__(self, dimension: int, memory: int, effort: int) -> None:
         """`memory` in bytes is the most that the table may take; `effort` is ef_search."""
         self._dimension = dimension
+        self._one = threading.Lock()
         self.rows = 0
         with self._told():
             self._database = duckdb.connect(
@@ -111,7 +113,9 @@ class Hnsw:
 
     @contextmanager
     def _cursor(self) -> Iterator[Cursor]:
-        with self._told():
+        """For one statement at a time: two at once, be they questions, end the process (VSS of
+        DuckDB 1.5.5 writes beyond its memory)."""
+        with self._one, self._told():
             cursor = self._database.cursor()
             try:
                 yield cursor

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -284,3 +286,28 @@ def test_the_best_of_the_lexical_channel_have_their_cosine(build: HnswBuild, ind
     assert found[far[4:]] == pytest.approx(exact[far[4:]], abs=1e-6)  # the best eight
     others = far[:4][~np.isin(snapshot.doc_engram[far[:4]], snapshot.doc_engram[far[4:]])]
     assert len(others) and np.isnan(found[others]).all()
+
+
+def test_many_ask_while_it_grows_and_the_process_lives() -> None:
+    """In a process of its own: what went wrong here ended it, three times of three."""
+    code = """
+import threading, numpy as np
+from engine.store.hnsw import Hnsw
+draw = np.random.default_rng(1)
+vectors = draw.normal(size=(4000, 64)).astype(np.float32)
+vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+index = Hnsw(64, 1 << 28, 512)
+for _ in index.add(vectors[:2500], 500): pass
+found = []
+def ask(seed):
+    draw = np.random.default_rng(seed)
+    for no in draw.integers(2500, size=100).tolist():
+        found.append(no in index.nearest(vectors[no], 50).tolist())
+askers = [threading.Thread(target=ask, args=(seed,)) for seed in range(8)]
+for asker in askers: asker.start()
+for _ in index.add(vectors[2500:], 50): pass
+for asker in askers: asker.join()
+print(len(found), sum(found) > 780)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "800 True\n"), done.stderr
