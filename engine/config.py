@@ -146,9 +146,9 @@ class Config:
     load_batch: int = 5_000  # vectors read at a time: 20,000 took 100 MB more and no less time
     fold_tail_parts: int = 2_000  # unfolded parts before a fold at a quiet moment
     fold_tail_share: float = 0.1  # … or this share of the base, whichever is more
-    # Bytes of folded postings, 8 each, that are held in memory when all fit: about 150,000 parts. A
-    # query for those of a question costs 3 ms, a fifth of a hybrid search at 100,000.
-    postings_memory: int = 64 * 1024 * 1024
+    # Bytes of folded postings, 8 each, that are held in memory when all fit: about 600,000 parts. A
+    # query for those of a question costs 3 ms at 100,000 parts and 8 of a recall's 98 at 300,000.
+    postings_memory: int = 256 * 1024 * 1024
     fold_edges: int = 1_000  # engrams whose edges changed before igraph's graph is made anew
     analyse_parts: int = 20_000  # a store up to this is indexed anew when the analysis changed
     quiet_seconds: float = 2.0  # no commit for so long is a quiet moment
