@@ -40,7 +40,7 @@ class Config:
     # Recency: floor + (1 - floor) * exp(-decay * days since `updated`)
     recency_decay: float = 0.02
     recency_floor: float = 0.85
-    favourite_factor: float = 1.02  # decides between equals; 1.15 buries answers (adr/0021)
+    favourite_factor: float = 1.0  # first among equals only; 1.15 buries answers (adr/0021)
     utility_share: float = 0.10  # what an engram gains by being used (engine.demand)
 
     # Paging and evidence

@@ -4,7 +4,8 @@ F = fused score of the best part and what its neighbours lend it (engine.fusion)
 question contains the title + 0.2 of what edges of other hits give (engine.graph_channel) + 0.2 of
 standing in the time that the question names (engine.temporal_channel); times recency, favourite and
 utility, which are bounded and never bring in what no channel returned. What the question names
-stands first. Ties: score, then tagged before untagged where tags are asked for, the newer, the id.
+stands first. Ties: score, then tagged before untagged where tags are asked for, favourites, the
+newer, the id.
 """
 
 from __future__ import annotations
@@ -183,16 +184,8 @@ def rank(
     floor = rules.config.vector_floor if found.lexical is not None else 0.0
     close = _close(cosine, allowed, floor, rules.k)
     others = (lexical > 0.0) | (exact > 0.0) | (trigram > 0.0)
-    by_channel = {
-        name: values
-        for name, values in (
-            ("lexical", lexical),
-            ("vector", cosine),
-            ("exact", exact),
-            ("trigram", trigram),
-        )
-        if name in found.ran
-    }
+    channels = {"lexical": lexical, "vector": cosine, "exact": exact, "trigram": trigram}
+    by_channel = {name: values for name, values in channels.items() if name in found.ran}
     contained, named = exact == CONTAINED, exact >= NAMED
     share = rules.config.neighbour_share
     bonus = rules.config.exact_title_bonus * weights["exact"]
@@ -232,15 +225,19 @@ def rank(
         rules.config.recency_decay,
         rules.config.recency_floor,
     )
-    liked = np.ones(engrams, dtype=np.float64)
-    liked[[no for no in favourites if no < engrams]] = rules.config.favourite_factor
+    is_liked = np.zeros(engrams, dtype=bool)
+    is_liked[[no for no in favourites if no < engrams]] = True
+    liked = np.where(is_liked, rules.config.favourite_factor, 1.0)
     used = np.ones(engrams, dtype=np.float64)
     if utility is not None:
         used += rules.config.utility_share * fitted(utility, engrams)
     if rules.fusion == "raw":
         fused, age, liked, used = lexical + cosine, *np.ones((3, engrams))
     score = np.round(fused * age * liked * used, ROUNDING)
-    ordered = in_order(columns, candidates, score, named, limit, rules.first)
+    before = is_liked.astype(np.int8)
+    if rules.first is not None:
+        before += 2 * fitted(rules.first, engrams)
+    ordered = in_order(columns, candidates, score, named, limit, before)
     return Ranking(
         columns,
         ordered,
@@ -330,9 +327,9 @@ def in_order(
     score: Floats,
     named: Mask,
     limit: int,
-    before: Mask | None = None,
+    before: Mask | NDArray[np.int8] | None = None,
 ) -> Longs:
-    """The best `limit` candidates: named, score, those of `before`, the newer, the smaller id."""
+    """The best `limit` candidates: named, score, more of `before`, the newer, the smaller id."""
     is_named = named[candidates]
     first, rest = candidates[is_named], candidates[~is_named]
     if 0 < limit < len(rest):
@@ -340,9 +337,11 @@ def in_order(
         least = np.partition(score[rest], len(rest) - limit)[len(rest) - limit]
         rest = rest[score[rest] >= least]
     kept = np.concatenate([first, rest])
-    later = np.zeros(len(kept), bool) if before is None else ~fitted(before, len(score))[kept]
+    early = np.zeros(len(kept), np.int8)
+    if before is not None:
+        early += fitted(before, len(score))[kept]
     age = -fitted(columns.updated_ns, len(score))[kept]
-    keys: Sequence[NDArray[np.generic]] = (~named[kept], -score[kept], later, age)
+    keys: Sequence[NDArray[np.generic]] = (~named[kept], -score[kept], -early, age)
     order = np.lexsort(keys[::-1])
     kept, keys = kept[order], [key[order] for key in keys]
     equal = np.ones(max(len(kept) - 1, 0), dtype=bool)

@@ -166,7 +166,7 @@ def test_recency_never_brings_a_weak_hit_before_a_strong_one() -> None:
     assert find(library, "pump") == ["note/strong", "note/weak"]
 
 
-def test_favourites_are_lifted() -> None:
+def test_a_favourite_is_the_first_among_equals() -> None:
     library = Library()
     library.put("note/a", "pump station\n")
     library.put("note/b", "---\nfavourite: true\n---\npump station\n")
