@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from engine.ranking import Ranking
 from engine.recall.answer import Form
 from engine.recall.candidates import Asked
-from engine.recall.chunks import chunks
-from engine.recall.items import Item
-from engine.recall.sources import sources_of
+from engine.recall.chunks import Chunk, chunks
+from engine.recall.items import Item, give, texts_of
+from engine.recall.sources import Source, sources_of
 from engine.recall.tail import Tail, fitting
 
 
@@ -17,10 +18,12 @@ def tail_of(asked: Asked, ranking: Ranking, form: Form, items: Sequence[Item], r
     """The tail of an answer with these items, when it may have `room` tokens in all.
 
     Sources come with an item of a kind that is consolidated from others too. With a budget of 0,
-    which has no room for items, they are those of the whole ranking. A chunk that an item shows is
-    not given again.
+    which has no room for items, they are those of the whole ranking. No text is given twice: a
+    source whose text stands before names what has it, and such a chunk is left out.
     """
     request = asked.request
+    given = texts_of(items)
+    whole = {one.entry.no for one in items if one.entry is not None and one.body is not None}
     sources: tuple[str, ...] = ()
     chunked: tuple[str, ...] = ()
     sources_cut = chunks_cut = False
@@ -36,22 +39,45 @@ def tail_of(asked: Asked, ranking: Ranking, form: Form, items: Sequence[Item], r
             at_ns=request.as_of_ns,
             told=asked.may_hear,
         )
+        written: list[Source] = []  # and one that does not fit
         most = min(request.max_source_tokens, room)
-        written = map(form.source, found)
-        sources, sources_cut = fitting(written, form.sources, most, asked.count)
+        sections = map(form.source, _once(found, dict(given), written))
+        sources, sources_cut = fitting(sections, form.sources, most, asked.count)
+        for source in written[: len(sources)]:
+            give(given, source.name, source.text)
+            whole.add(source.entry.no)
     if request.chunks:
-        given = {
+        shown = {
             (one.entry.no, passage.position)
             for one in items
             if one.entry is not None
             for passage in one.passages
         }
-        whole = {one.entry.no for one in items if one.entry is not None and one.body is not None}
-        fresh = (
+        found_chunks = (
             chunk
             for chunk in chunks(ranking, asked.path_of, asked.rows, shown=asked.shown)
-            if chunk.entry.no not in whole and (chunk.entry.no, chunk.passage.position) not in given
+            if chunk.entry.no not in whole and (chunk.entry.no, chunk.passage.position) not in shown
         )
         most = min(request.max_chunk_tokens, room)
-        chunked, chunks_cut = fitting(map(form.chunk, fresh), form.chunks, most, asked.count)
+        fresh = map(form.chunk, _fresh(found_chunks, given))
+        chunked, chunks_cut = fitting(fresh, form.chunks, most, asked.count)
     return Tail(sources, chunked, sources_cut, chunks_cut)
+
+
+def _once(found: Iterator[Source], given: dict[str, str], written: list[Source]) -> Iterator[Source]:
+    """Sources as they are written; `given` is text -> name, of what stands before."""
+    for source in found:
+        same_as = given.get(source.text.strip(), "")
+        told = replace(source, text="", same_as=same_as) if same_as else source
+        give(given, source.name, told.text)
+        written.append(told)
+        yield told
+
+
+def _fresh(found: Iterator[Chunk], given: dict[str, str]) -> Iterator[Chunk]:
+    """Chunks whose text does not stand before."""
+    for chunk in found:
+        text = chunk.passage.text
+        if text.strip() not in given:
+            give(given, chunk.id, text)
+            yield chunk

@@ -6,7 +6,7 @@ the items at a budget are a prefix of those at a larger one, with the same texts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.config import Config
@@ -173,12 +173,25 @@ def without_repeats(item: Item, given: dict[str, str]) -> Item:
     if body is not None and body.strip() in given:
         repeated.insert(0, given[body.strip()])
         body = None
-    for text in (body or "", *(one.text for one in passages)):
-        if len(text.strip()) >= REPEATED_CHARACTERS:
-            given.setdefault(text.strip(), item.name)
+    give(given, item.name, body or "", *(one.text for one in passages))
     if not repeated:
         return item
     return replace(item, body=body, passages=passages, same_as=repeated[0])
+
+
+def texts_of(items: Sequence[Item]) -> dict[str, str]:
+    """What the items give: text -> the name of the first that gives it."""
+    given: dict[str, str] = {}
+    for item in items:
+        give(given, item.name, item.body or "", *(one.text for one in item.passages))
+    return given
+
+
+def give(given: dict[str, str], name: str, *texts: str) -> None:
+    """Note what `name` gives, unless another did before; a mere phrase is not noted."""
+    for text in map(str.strip, texts):
+        if len(text) >= REPEATED_CHARACTERS:
+            given.setdefault(text, name)
 
 
 def _cut(summary: str) -> str:

@@ -36,7 +36,12 @@ class JsonForm:
         ]
 
     def source(self, source: Source) -> str:
-        held = {"path": source.path, "title": source.title, "text": source.text}
+        held = {
+            "path": source.path,
+            "title": source.title,
+            "text": None if source.same_as else source.text,
+            "same_as": source.same_as or None,
+        }
         return f"{json_text(source.id)}:{json_text(held)}"
 
     def chunk(self, chunk: Chunk) -> str:

@@ -61,10 +61,12 @@ class MarkdownForm:
         return rungs
 
     def source(self, source: Source) -> str:
-        name = source.path if source.path is not None else source.id
         title = f"**{one_line(source.title)}**" if source.title else ""
+        lines = [f"## {_flat(source.name)}"]
+        if source.same_as:
+            lines.append(f"same text as: {_flat(source.same_as)}")
         quoted = [*([title, ""] if title else []), *_lines(source.text)]
-        return "\n".join([f"## {_flat(name)}", *map(_quoted, quoted)]) + "\n"
+        return "\n".join([*lines, *map(_quoted, quoted)]) + "\n"
 
     def chunk(self, chunk: Chunk) -> str:
         name = chunk.path if chunk.path is not None else chunk.id

@@ -4,7 +4,7 @@
 
 The edges of the relation `derived_from`, out of an engram, one step deep: those of its front matter
 and those made by hand. A source is live and in scope; one that is superseded is given too, since it
-is what was used. A source that is an item of the answer itself is named and given like any other.
+is what was used. A source that is an item of the answer itself is named like any other.
 """
 
 from __future__ import annotations
@@ -32,13 +32,20 @@ def everybody(entry: Entry) -> bool:
 @dataclass(frozen=True, slots=True)
 class Source:
     """An engram that others are derived from, with its whole text; `path` is None outside the
-    tree. Where its body is empty the text is its summary."""
+    tree. Where its body is empty the text is its summary; where the answer has given the text
+    already it is "" and `same_as` names what gave it."""
 
     id: str
     entry: Entry
     path: str | None
     title: str
     text: str
+    same_as: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its path, or its id."""
+        return self.path if self.path is not None else self.id
 
 
 def sources_of(

@@ -13,6 +13,8 @@ from engine.kinds_file import parse_kinds
 from engine.model import Draft, EdgeMeta, Entry
 from engine.namespace import Scope
 from engine.reader import Row
+from engine.recall.pairs import parse_pairs
+from engine.recall.request import parse_request
 from engine.recall.sources import BATCH, consolidated, source_ids, sources_of
 from tests.engine.desk import HERE, Desk
 
@@ -115,3 +117,60 @@ def test_a_catalogue_stored_before_there_was_that_mark_is_read() -> None:
         for name, spec in rows
     ]
     assert catalogue_from_rows(old) == catalogue_from_rows(rows)
+
+
+LONG = "The grease of the north pumps is changed in May and in November.\n"
+
+
+def answer(desk: Desk, text: str) -> bytes:
+    """The whole answer to a request in pairs."""
+    request = parse_request(parse_pairs(text), desk.engine.catalogue, desk.engine.config)
+    return desk.engine.recall(HERE, request, path_of=path_of).rendered
+
+
+def test_a_text_that_an_item_gives_is_not_given_again_as_a_source() -> None:
+    desk = Desk()
+    desk.put("a", LONG)
+    desk.put("b", f"# Other\n\n{LONG}")
+    desk.put("c", LONG)
+    desk.put("x", "---\nderived_from: [a, b, c]\n---\nGrease is changed twice a year.\n")
+    held = json.loads(answer(desk, "q=grease&sources=on&format=json&detail=full&kinds=note"))
+    order = [item["path"] for item in held["items"]]
+    by_path = {source["path"]: source for source in held["sources"].values()}
+    assert list(by_path) == ["note/a.md", "note/b.md", "note/c.md"]
+    bodies = [item["body"] for item in held["items"]]
+    assert bodies.count(LONG) == 1  # of `a` and `c` one item says that it is the same
+    (gives,) = [path for path, body in zip(order, bodies, strict=True) if body == LONG]
+    for source in by_path.values():
+        assert source["text"] is None
+        assert source["same_as"] == ("note/b.md" if source["path"] == "note/b.md" else gives)
+    written = answer(desk, "q=grease&sources=on&detail=full").decode()
+    assert written.count(LONG.strip()) == 2  # once alone, once below b's heading
+    assert f"## note/c.md\nsame text as: {gives}\n" in written
+
+
+def test_a_source_that_no_item_gives_whole_has_its_text() -> None:
+    desk = Desk()
+    desk.put("a", f"{LONG}\n## More\n\nOf something else.\n")
+    desk.put("c", LONG)
+    desk.put("d", LONG)
+    desk.put("x", "---\nderived_from: [a, c, d]\n---\nLubricants.\n")
+    held = json.loads(answer(desk, "q=lubricants&sources=on&format=json&limit=1"))
+    first, second, third = held["sources"].values()
+    assert (first["text"], first["same_as"]) == (f"{LONG}\n## More\n\nOf something else.\n", None)
+    assert (second["text"], second["same_as"]) == (LONG, None)
+    assert (third["text"], third["same_as"]) == (None, "note/c.md")
+
+
+def test_a_chunk_of_what_a_source_gives_whole_is_not_given() -> None:
+    desk = Desk()
+    desk.put("a", LONG)
+    desk.put("b", "Some grease.\n")
+    desk.put("c", "Some grease with a long text that is said by two, word for word.\n")
+    desk.put("d", "Some grease with a long text that is said by two, word for word.\n")
+    desk.put("x", "---\nderived_from: a\n---\nGrease grease grease.\n")
+    held = json.loads(answer(desk, "q=grease&sources=on&chunks=on&format=json&detail=summary"))
+    paths = [chunk["path"] for chunk in held["chunks"]]
+    assert {"note/b.md", "note/x.md"} <= set(paths)
+    assert "note/a.md" not in paths
+    assert len({"note/c.md", "note/d.md"} & set(paths)) == 1
