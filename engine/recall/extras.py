@@ -64,7 +64,9 @@ def tail_of(asked: Asked, ranking: Ranking, form: Form, items: Sequence[Item], r
     return Tail(sources, chunked, sources_cut, chunks_cut)
 
 
-def _once(found: Iterator[Source], given: dict[str, str], written: list[Source]) -> Iterator[Source]:
+def _once(
+    found: Iterator[Source], given: dict[str, str], written: list[Source]
+) -> Iterator[Source]:
     """Sources as they are written; `given` is text -> name, of what stands before."""
     for source in found:
         same_as = given.get(source.text.strip(), "")
