@@ -23,7 +23,7 @@ class Config:
     # Full text (DuckDB's own defaults, so that scores equal a fresh index)
     bm25_k1: float = 1.2
     bm25_b: float = 0.75
-    head_weight: float = 0.6  # of part 0's lexical score: BM25 likes it for being short (adr/0013)
+    head_weight: float = 0.7  # of part 0's lexical score: BM25 likes it for being short (adr/0013)
 
     # Fusion (docs/adr/0008)
     lexical_weight: float = 0.45
@@ -32,7 +32,7 @@ class Config:
     # comes before how often (docs/search.md)
     trigram_weight: float = 1.05
     rrf_k: int = 60
-    neighbour_share: float = 0.2  # of its score that a part lends the ones beside it (adr/0013)
+    neighbour_share: float = 0.0  # of its score that a part lends those beside it: off (adr/0013)
     graph_weight: float = 0.2  # of what a hit's edges lead to; more buries good hits (adr/0018)
     temporal_weight: float = 0.2  # of standing in the time that the question names (adr/0021)
     exact_title_bonus: float = 0.15  # a title of two or more words that the question contains

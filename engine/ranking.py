@@ -1,11 +1,10 @@
 """From what the channels found to ranked engrams: fusion, multipliers, order, best parts.
 
-F = fused score of the best part and what its neighbours lend it (engine.fusion) + 0.15 where the
-question contains the title + 0.2 of what edges of other hits give (engine.graph_channel) + 0.2 of
-standing in the time that the question names (engine.temporal_channel); times recency, favourite and
-utility, which are bounded and never bring in what no channel returned. What the question names
-stands first. Ties: score, then tagged before untagged where tags are asked for, favourites, the
-newer, the id.
+F = fused score of the best part (engine.fusion) + 0.15 where the question contains the title + 0.2
+of what edges of other hits give (engine.graph_channel) + 0.2 of standing in the time that the
+question names (engine.temporal_channel); times recency, favourite and utility, which are bounded
+and bring nothing in that no channel returned. What the question names stands first. Ties: score,
+tagged before untagged where tags are asked for, favourites, the newer, the id.
 """
 
 from __future__ import annotations

@@ -69,12 +69,12 @@ class Part:
 
 PARTS: Mapping[str, Part] = {
     "recency": Part("recency_floor", 1.0, (0.95, 0.9, 0.85, 0.8, 0.7)),
-    "favourite": Part("favourite_factor", 1.0, (1.05, 1.1, 1.15, 1.3)),
+    "favourite": Part("favourite_factor", 1.0, (1.02, 1.05, 1.15, 1.3)),
     "utility": Part("utility_share", 0.0, (0.05, 0.1, 0.2, 0.4)),
     "graph channel": Part("graph_weight", 0.0, (0.1, 0.2, 0.3, 0.4), channel="graph"),
     "temporal channel": Part("temporal_weight", 0.0, (0.05, 0.1, 0.2, 0.4), channel="temporal"),
     "neighbour share": Part("neighbour_share", 0.0, (0.1, 0.2, 0.3)),
-    "head weight": Part("head_weight", 1.0, (0.4, 0.6, 0.8)),
+    "head weight": Part("head_weight", 1.0, (0.5, 0.6, 0.7, 0.8, 0.9)),
     "exact channel": Part(channel="exact"),
 }
 

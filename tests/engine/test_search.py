@@ -353,7 +353,7 @@ def test_a_title_that_the_question_contains_is_lifted(bonus: float, first: str) 
     library = Library()
     library.config = replace(library.config, exact_title_bonus=bonus)
     library.put("note/a", "# Cooling water\n\nIt is in the tank.\n")
-    library.put("note/b", "# Tanks\n\nCooling water in the tank is water for cooling.\n")
+    library.put("note/b", "# Tanks\n\nCooling water in the tank is water for cooling the pumps.\n")
     hits = page(library, "how much cooling water is there?").hits
     assert hits[0].entry.slug == first
     channels = {hit.entry.slug: hit.channels for hit in hits}

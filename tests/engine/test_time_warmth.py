@@ -28,7 +28,10 @@ LOAD = time_words.load
 
 @pytest.fixture(autouse=True)
 def nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And no engine's thread begins to read by itself."""
+    """And no engine's thread begins to read by itself, or is still at it."""
+    for thread in threading.enumerate():
+        if thread.name == "engine-times":
+            thread.join()
     monkeypatch.setattr(time_expressions, "_loaded", {})
     monkeypatch.setattr("engine.time_warmth._AFTER_SECONDS", 3_600.0)
 
