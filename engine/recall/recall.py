@@ -296,6 +296,8 @@ def _facts(asked: Asked, narrowed: Narrowed, ranking: Ranking, said: _Said) -> t
             bare=request.asked_surfaces, at_ns=request.as_of_ns,
         )  # fmt: skip
     except GraphFailed as error:
+        if asked.reader.config.fail_on_graph_error:
+            raise
         said.fail("facts", error.message)
         return ()
     return tuple(

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.channels import retrieve
+from engine.config import Config
 from engine.errors import GraphFailed
 from engine.filters import Filters
 from engine.masks import Masks, masks
@@ -128,6 +129,27 @@ def test_edges_that_cannot_be_read_are_told(
     monkeypatch.setattr(library.notes, "saying", broken)
     with pytest.raises(GraphFailed, match="no numpy here"):
         facts(library, mask, "overheats", ranking, 9, bare=False)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_edges_that_cannot_be_read_fail_a_recall_where_the_host_says_so(
+    fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("no numpy here")
+
+    library = Library(config=Config(fail_on_graph_error=fails))
+    library.put("asset/pump", "It overheats in summer.\n")
+    monkeypatch.setattr(library.notes, "saying", broken)
+    asked = "q=overheats&channels=lexical"  # facts need no graph channel
+    if fails:
+        with pytest.raises(GraphFailed, match="no numpy here"):
+            library.ask(asked)
+    else:
+        packed = library.ask(asked)
+        assert [item.path for item in packed.items] == ["asset/pump.md"]
+        assert "facts" in [degraded.what for degraded in packed.degraded]
+    assert library.ask(f"{asked}&surfaces=engrams").items
 
 
 def test_a_browse_has_no_facts(library: Library) -> None:
