@@ -46,14 +46,6 @@ def closeness(
     return best
 
 
-def near(at: Longs, interval: Interval) -> Floats:
-    """t of instants, nanoseconds from the epoch."""
-    found = np.zeros(len(at), dtype=np.float64)
-    reached, t = _reached(at, interval)
-    found[reached] = t
-    return found
-
-
 def _reached(at: Longs, interval: Interval) -> tuple[Longs, Floats]:
     """Where t is above 0, and t there."""
     start, end, fade = interval.start_ns, interval.end_ns, interval.fade

@@ -17,7 +17,7 @@ from engine.entries import Entries
 from engine.instants import instant
 from engine.model import Entry, PropertyValue
 from engine.properties import PropertyIndex
-from engine.temporal_channel import closeness, hold, near
+from engine.temporal_channel import closeness, hold
 from engine.time_expressions import Interval, find
 
 DAY = 86_400_000_000_000
@@ -61,22 +61,29 @@ class Store:
         return [round(t, 9) for t in found[: len(self.entries.all())].tolist()]
 
 
+def changed_at(*updated_ns: int) -> Store:
+    """Engrams without datetimes of their own, in the order of the instants."""
+    store = Store()
+    for no, at in enumerate(updated_ns):
+        store.put(no, updated_ns=at)
+    return store
+
+
 def days(first: float, after: float) -> Interval:
     """So many days from 1970 on."""
     return Interval(int(first * DAY), int(after * DAY), "then")
 
 
 def test_it_is_1_inside_and_falls_to_0_one_length_outside() -> None:
-    at = np.array([-2, -1, -0.5, 0, 1, 1.999, 2.5, 3, 3.5, 4, 9]) * DAY
-    found = near(at.astype(np.int64), days(0, 2))
-    assert found.round(6).tolist() == [0.0, 0.5, 0.75, 1, 1, 1, 0.75, 0.5, 0.25, 0, 0]
+    store = changed_at(*(int(at * DAY) for at in (-2, -1, -0.5, 0, 1, 1.999, 2.5, 3, 3.5, 4, 9)))
+    assert store.near(days(0, 2)) == [0.0, 0.5, 0.75, 1, 1, 1, 0.75, 0.5, 0.25, 0, 0]
 
 
 def test_an_interval_without_a_beginning_holds_all_that_is_older() -> None:
     [before] = find("before March 2025", datetime(2026, 7, 15, tzinfo=UTC), ["en"])
     ends = [np.iinfo(np.int64).min + 2, 0, before.end_ns - 1, before.end_ns + before.fade // 2]
-    found = near(np.array([*ends, before.end_ns + before.fade, 2**63 - 1]), before)
-    assert found.round(6).tolist() == [1, 1, 1, 0.5, 0, 0]
+    store = changed_at(*ends, before.end_ns + before.fade, 2**63 - 1)
+    assert store.near(before) == pytest.approx([1, 1, 1, 0.5, 0, 0], abs=1e-6)
 
 
 def test_the_best_of_updated_and_of_the_datetimes_counts() -> None:
