@@ -12,7 +12,7 @@ from engine.filters import Filters
 from engine.model import Namespace
 from engine.namespace import Scope
 from engine.recall.given import FORMATS, Given
-from engine.recall.keys import Choice, Free, Key, Whole
+from engine.recall.keys import Free, Key, Whole, keys_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class MatchRequest:
 @lru_cache(maxsize=8)
 def match_keys(config: Config) -> Mapping[str, Key]:
     """Every key of a match by its name, but for the filters, in the order of docs/recall.md."""
+    recall = keys_of(config)
     rows = (
         Key("prompt", Free("-", f"plain text, up to {config.question_bytes:,} bytes; written "
             f"{config.written_question_bytes:,}"),
@@ -39,9 +40,8 @@ def match_keys(config: Config) -> Mapping[str, Key]:
         Key("limit", Whole(config.match_limit, 1, config.match_limit), "Engrams.", "Seamless"),
         Key("kinds", Free("all", "kinds and groups, by commas or repeated"),
             "Only engrams of these."),
-        Key("namespace.NAME", Free("-", "a value; in a control file the mount's"),
-            "Narrows the scope.", "Tacklr"),
-        Key("format", Choice(FORMATS, "md"), "Markdown, or JSON."),
+        recall["namespace.NAME"],
+        recall["format"],
     )  # fmt: skip
     return {row.name: row for row in rows}
 

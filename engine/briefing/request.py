@@ -12,7 +12,7 @@ from engine.instants import instant
 from engine.model import Namespace
 from engine.namespace import Scope
 from engine.recall.given import FORMATS, Given
-from engine.recall.keys import Choice, Free, Key, Whole
+from engine.recall.keys import Free, Key, Whole, keys_of
 from engine.tokens import COUNTERS
 
 
@@ -37,20 +37,19 @@ class BriefingRequest:
 @lru_cache(maxsize=8)
 def briefing_keys(config: Config) -> Mapping[str, Key]:
     """Every key of a briefing by its name, in the order of docs/recall.md."""
+    recall = keys_of(config)
     rows = (
         Key("budget", Whole(config.briefing_budget, config.recall_budget_min,
                             config.recall_budget_max),
             f"Tokens of the whole answer; at least {config.recall_budget_min_json} for JSON. "
             "Constraints may take twice as many.", "Seamless"),
-        Key("counter", Choice(COUNTERS, "o200k"),
-            "What counts tokens; a host may add its own.", "fabriq"),
+        recall["counter"],
         Key("kinds", Free("all", "kinds and groups, by commas or repeated"),
             "Only engrams of these."),
-        Key("namespace.NAME", Free("-", "a value; in a control file the mount's"),
-            "Narrows the scope.", "Tacklr"),
+        recall["namespace.NAME"],
         Key("now", Free("the clock", "a date or time: 2026-04-05, 2026-04-05T10:00:00Z"),
             "What ages are counted from.", "Hindsight"),
-        Key("format", Choice(FORMATS, "md"), "Markdown, or JSON."),
+        recall["format"],
     )  # fmt: skip
     return {row.name: row for row in rows}
 
