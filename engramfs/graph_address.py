@@ -79,23 +79,27 @@ def graph_node(steps: Sequence[str]) -> GraphNode:
     """What the steps behind `.graph` name. Whether it is there is for the engine to say."""
     if any(_broken(step) for step in steps):
         return Nothing()
-    match [nfc(step) for step in steps[:2]], steps[2:]:
-        case [], []:
+    match [*map(nfc, steps[:2]), *steps[2:]]:
+        case []:
             return Top()
-        case [directory], []:
+        case [directory]:
             return OfKind(directory)
-        case [directory, slug], []:
+        case [directory, slug]:
             return OfEngram(directory, slug)
-        case [directory, slug], ["out" | "in" as side]:
-            return Side(OfEngram(directory, slug), side == "out")
-        case [directory, slug], ["out" | "in" as side, relation]:
-            return OfRelation(Side(OfEngram(directory, slug), side == "out"), relation)
-        case [directory, slug], ["out" | "in" as side, relation, name]:
-            at = OfRelation(Side(OfEngram(directory, slug), side == "out"), relation)
-            return _entry(at, name)
-        case [_, _], ["out" | "in", _, _, *_]:
-            return Nothing("ENOTDIR")
+        case [directory, slug, "out" | "in" as way, *below]:
+            return _beside(Side(OfEngram(directory, slug), way == "out"), below)
     return Nothing()
+
+
+def _beside(side: Side, steps: Sequence[str]) -> GraphNode:
+    match steps:
+        case []:
+            return side
+        case [relation]:
+            return OfRelation(side, relation)
+        case [relation, name]:
+            return _entry(OfRelation(side, relation), name)
+    return Nothing("ENOTDIR")
 
 
 def _entry(at: OfRelation, name: str) -> NeighbourLink | EdgeFile:
