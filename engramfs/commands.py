@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,16 @@ class Host:
     packs: Packs = field(default_factory=Packs)
     points: tuple[Point, ...] = ()  # the mountpoints in each spelling that people may use
 
+    def path_of(self, entry: Entry) -> str | None:
+        """Where the engram stands in the tree, None when it stands in no tree."""
+        if entry.namespace != self.tree or entry.deleted_ns is not None:
+            return None
+        kind = self.engine.catalogue.directory(entry.kind)
+        return f"{kind}/{entry.name}.md"
+
+
+Command = Callable[[Host, Scope, Message, Progress], Message]
+
 
 def perform(host: Host, request: Message, progress: Progress) -> Message:
     """Run the request `{"command", "namespace", "arguments"}`. Raises Failed and engine errors."""
@@ -53,12 +64,21 @@ def perform(host: Host, request: Message, progress: Progress) -> Message:
     return command(host, scope, request.get("arguments") or {}, progress)
 
 
-def _path(host: Host, entry: Entry) -> str | None:
-    """Where the engram stands in the tree, None when it stands in no tree."""
-    if entry.namespace != host.tree or entry.deleted_ns is not None:
-        return None
-    kind = host.engine.catalogue.directory(entry.kind)
-    return f"{kind}/{entry.name}.md"
+def _judged(command: Command) -> Command:
+    """The command, which fails as wrong usage where its request is Invalid."""
+
+    @wraps(command)
+    def judged(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
+        try:
+            return command(host, scope, arguments, progress)
+        except Invalid as error:
+            raise Failed(str(wire.failure(error)), 2) from error
+
+    return judged
+
+
+def _text(rendered: bytes) -> Message:
+    return {"text": rendered.decode("utf-8", "replace")}
 
 
 def _pairs(arguments: Message) -> tuple[tuple[str, str], ...]:
@@ -83,57 +103,46 @@ def _status(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
     )
 
 
+@_judged
 def _recall(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
     from engine.recall.request import parse_request
 
-    try:
-        engine = host.engine
-        request = parse_request(
-            _pairs(arguments), engine.catalogue, engine.config, counters=engine.counters
-        )
-        if request.token:
-            # Commands have the rights of the whole store: what a mount was told they may read.
-            mounts = host.mountpoints if scope.covers(host.tree) else ()
-            return {"text": host.packs.again(request.token, scope, *mounts).decode()}
-        pack = engine.recall(
-            scope, request, path_of=lambda entry: _path(host, entry), shown=host.show_id,
-            session=_session(arguments),
-        )  # fmt: skip
-    except Invalid as error:
-        raise Failed(str(wire.failure(error)), 2) from error
+    engine = host.engine
+    request = parse_request(
+        _pairs(arguments), engine.catalogue, engine.config, counters=engine.counters
+    )
+    if request.token:
+        # Commands have the rights of the whole store: what a mount was told they may read.
+        mounts = host.mountpoints if scope.covers(host.tree) else ()
+        return {"text": host.packs.again(request.token, scope, *mounts).decode()}
+    pack = engine.recall(
+        scope, request, path_of=host.path_of, shown=host.show_id, session=_session(arguments)
+    )
     host.packs.put(scope, pack.token, pack.rendered)
-    return {"text": pack.rendered.decode("utf-8", "replace")}
+    return _text(pack.rendered)
 
 
+@_judged
 def _briefing(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
     from engine.briefing.request import parse_briefing
 
     engine = host.engine
-    try:
-        request = parse_briefing(
-            _pairs(arguments), engine.catalogue, engine.config, counters=engine.counters
-        )
-        found = engine.briefing(
-            scope, request, path_of=lambda entry: _path(host, entry), session=_session(arguments)
-        )
-    except Invalid as error:
-        raise Failed(str(wire.failure(error)), 2) from error
+    request = parse_briefing(
+        _pairs(arguments), engine.catalogue, engine.config, counters=engine.counters
+    )
+    found = engine.briefing(scope, request, path_of=host.path_of, session=_session(arguments))
     host.packs.put(scope, found.token, found.rendered)
-    return {"text": found.rendered.decode("utf-8", "replace")}
+    return _text(found.rendered)
 
 
+@_judged
 def _match(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
     from engine.match_request import parse_match
 
     engine = host.engine
-    try:
-        request = parse_match(_pairs(arguments), engine.catalogue, engine.config)
-        found = engine.match(
-            scope, request, path_of=lambda entry: _path(host, entry), session=_session(arguments)
-        )
-    except Invalid as error:
-        raise Failed(str(wire.failure(error)), 2) from error
-    return {"text": found.rendered.decode("utf-8", "replace")}
+    request = parse_match(_pairs(arguments), engine.catalogue, engine.config)
+    found = engine.match(scope, request, path_of=host.path_of, session=_session(arguments))
+    return _text(found.rendered)
 
 
 def _next_request(set_id: str, offset: int, limit: int) -> str:
@@ -142,6 +151,7 @@ def _next_request(set_id: str, offset: int, limit: int) -> str:
     return f"engramfs search --continue {set_id} --offset {offset} --limit {limit}"
 
 
+@_judged
 def _search(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
     """A page of hits. `search` names the way to search, `pairs` are its request."""
     from engine.recall.searches import SEARCHES, parse_search
@@ -151,25 +161,21 @@ def _search(host: Host, scope: Scope, arguments: Message, progress: Progress) ->
     if search not in SEARCHES:
         raise Failed(f"the server knows no search {search!r}", 2)
 
+    engine = host.engine
+    request = parse_search(search, _pairs(arguments), engine.catalogue, engine.config)
     try:
-        engine = host.engine
-        request = parse_search(search, _pairs(arguments), engine.catalogue, engine.config)
-        try:
-            page = searching.run(engine, scope, request, shown=host.show_id)
-        except NotFound:
-            # Commands have the rights of the whole store: of a set that a mount was told they may
-            # ask for more.
-            if not request.search.continues or not scope.covers(host.tree):
-                raise
-            tree = Scope(host.tree, exact=True)
-            page = searching.run(engine, tree, request, shown=host.show_id)
-        if not host.mountpoints:
-            page = replace(page, set_id="")  # it ends with this process
-        view = _view(host, scope, arguments)
-        answer = searching.render(request, page, view.path_of, _next_request, view.name)
-    except Invalid as error:
-        raise Failed(str(wire.failure(error)), 2) from error
-    return {"text": answer.decode("utf-8", "replace")}
+        page = searching.run(engine, scope, request, shown=host.show_id)
+    except NotFound:
+        # Commands have the rights of the whole store: of a set that a mount was told they may
+        # ask for more.
+        if not request.search.continues or not scope.covers(host.tree):
+            raise
+        tree = Scope(host.tree, exact=True)
+        page = searching.run(engine, tree, request, shown=host.show_id)
+    if not host.mountpoints:
+        page = replace(page, set_id="")  # it ends with this process
+    view = _view(host, scope, arguments)
+    return _text(searching.render(request, page, view.path_of, _next_request, view.name))
 
 
 def _view(host: Host, scope: Scope, arguments: Message) -> View:
@@ -183,13 +189,14 @@ def _view(host: Host, scope: Scope, arguments: Message) -> View:
         engine,
         scope,
         lambda text: ref_of(engine, tree, text, host.points, path=str(paths.get(text, ""))),
-        lambda entry: _path(host, entry),
+        host.path_of,
         _next_request,
         shown=host.show_id,
         keeps=bool(host.mountpoints),
     )
 
 
+@_judged
 def _graph(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
     """Ask the graph. `ask` names the question, `pairs` are its request."""
     from engramfs.graph_answers import answer
@@ -198,14 +205,11 @@ def _graph(host: Host, scope: Scope, arguments: Message, progress: Progress) -> 
     question = str(arguments["ask"])
     if question not in ASKS:
         raise Failed(f"the server knows no question {question!r} of the graph", 2)
-    try:
-        request = parse_ask(question, _pairs(arguments), host.engine.config)
-        told = answer(_view(host, scope, arguments), request)
-    except Invalid as error:
-        raise Failed(str(wire.failure(error)), 2) from error
-    return {"text": told.decode("utf-8", "replace")}
+    request = parse_ask(question, _pairs(arguments), host.engine.config)
+    return _text(answer(_view(host, scope, arguments), request))
 
 
+@_judged
 def _edge(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
     """Make or remove an edge: `ask` is link or unlink."""
     from engramfs import graph_answers
@@ -213,11 +217,7 @@ def _edge(host: Host, scope: Scope, arguments: Message, progress: Progress) -> M
 
     doing = str(arguments["ask"])
     act = graph_answers.link if doing == "link" else graph_answers.unlink
-    try:
-        told = act(_view(host, scope, arguments), parse_edge(doing, _pairs(arguments)))
-    except Invalid as error:
-        raise Failed(str(wire.failure(error)), 2) from error
-    return {"text": told.decode("utf-8", "replace")}
+    return _text(act(_view(host, scope, arguments), parse_edge(doing, _pairs(arguments))))
 
 
 def _mv(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
@@ -243,9 +243,9 @@ def _mv(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Mes
     rewrite = bool(arguments.get("rewrite"))
     commit = engine.rename(its, entry.id, kind, nfc(name), name=name, by="mv", rewrite=rewrite)
     return {
-        "from": _path(host, entry) or f"{entry.kind}/{entry.name}",
-        "to": _path(host, commit.entry) or f"{kind}/{name}",
-        "rewritten": [_path(host, linker) or linker.id for linker in commit.rewritten],
+        "from": host.path_of(entry) or f"{entry.kind}/{entry.name}",
+        "to": host.path_of(commit.entry) or f"{kind}/{name}",
+        "rewritten": [host.path_of(linker) or linker.id for linker in commit.rewritten],
     }
 
 
@@ -258,18 +258,16 @@ def _graph_show(host: Host, scope: Scope, arguments: Message, progress: Progress
     if around is not None:
         around = _view(host, scope, arguments).ref(str(around))
     found = host.engine.excerpt(scope, around, int(arguments["hops"]))
-    return to_message(found, lambda entry: _path(host, entry))
+    return to_message(found, host.path_of)
 
 
+@_judged
 def _digest(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
     """Tell of digests, or make them anew: `ask` is map, show or rebuild."""
     from engramfs.digest_answers import perform
 
     tree = Scope(scope.attributes or host.tree, exact=True)
-    try:
-        return perform(host.engine, tree, arguments, lambda entry: _path(host, entry), progress)
-    except Invalid as error:
-        raise Failed(str(wire.failure(error)), 2) from error
+    return perform(host.engine, tree, arguments, host.path_of, progress)
 
 
 def _import(host: Host, scope: Scope, arguments: Message, progress: Progress) -> Message:
@@ -379,7 +377,7 @@ def _reindex(host: Host, scope: Scope, arguments: Message, progress: Progress) -
     return {"engrams": status.engrams, "parts": status.parts, "pending": pending}
 
 
-_COMMANDS: Mapping[str, Callable[[Host, Scope, Message, Progress], Message]] = {
+_COMMANDS: Mapping[str, Command] = {
     "status": _status,
     "recall": _recall,
     "briefing": _briefing,
