@@ -76,7 +76,7 @@ def lent(base: Floats, owners: Ints, share: float) -> Floats:
 def best_by_engram(values: Floats, owners: Ints, engrams: int) -> Floats:
     """The best document's value of each engram, 0 without one. `owners`: document -> engram."""
     best = np.zeros(engrams, dtype=np.float64)
-    inside = np.flatnonzero(values)
+    inside = np.flatnonzero(values != 0.0)  # four times as quick as of numbers
     if 2 * len(inside) < len(values):  # most documents hold no word of a question
         owners, values = owners[inside], values[inside]
     np.maximum.at(best, owners, values)  # quicker than reduceat over the runs of one engram

@@ -190,7 +190,8 @@ def rank(
     bonus = rules.config.exact_title_bonus * weights["exact"]
     own = np.zeros(engrams, dtype=np.float64)
     if rules.fusion == "score" or graph is not None:
-        own = best_by_engram(lent(base, found.owners, share), found.owners, engrams)
+        lending = lent(base, found.owners, share) if share else base
+        own = best_by_engram(lending, found.owners, engrams)
         own[contained] += bonus
     reached: Mapping[int, Reached] = {}
     linked = np.zeros(engrams, dtype=np.float64)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -41,23 +42,32 @@ def paths_of(words: Iterable[str]) -> dict[str, str]:
 
 def _ask(
     question: str,
-    store: Path | None,
-    namespace: tuple[str, ...],
     words: Iterable[str],
     given: Iterable[tuple[str, object]],
+    *,
+    store: Path | None,
+    namespace: tuple[str, ...],
     as_json: bool,
+    **options: object,
 ) -> None:
-    """Ask the graph, or say something of an edge, and print the answer."""
-    pairs = _pairs([*given, ("format", "json" if as_json else None)])
+    """Ask the graph, or say something of an edge, and print the answer. Options bear the names of
+    the request's keys."""
+    pairs = _pairs([*given, *options.items(), ("format", "json" if as_json else None)])
     arguments: Message = {"ask": question, "pairs": pairs, "paths": paths_of(words)}
     command = question if question in ("link", "unlink") else "graph"
     click.echo(ask(command, store, namespace, arguments)["text"], nl=False)
 
 
+def _of(refs: Iterable[str]) -> list[tuple[str, str]]:
+    return [("of", ref) for ref in refs]
+
+
+_json = click.option("--json", "as_json", is_flag=True, help="For programs.")
+
+
 def _page(command: F) -> F:
     """Which of many, and the form."""
-    command = click.option("--json", "as_json", is_flag=True, help="For programs.")(command)
-    command = click.option("--offset", metavar="N", help="How many to pass over.")(command)
+    command = click.option("--offset", metavar="N", help="How many to pass over.")(_json(command))
     return click.option("--limit", metavar="N", help="How many, 20 unless said.")(command)
 
 
@@ -77,42 +87,23 @@ def _way(command: F) -> F:
 @click.option("--status", help="Any text.")
 @click.option("--role", help="Any text.")
 @click.option("--confidence", metavar="NUMBER", help="Above 0 and up to 1.")
-@click.option("--evidence", metavar="ID", help="The id of what shows it.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--evidence", "evidence_id", metavar="ID", help="The id of what shows it.")
+@_json
 @store_options
-def link(
-    a: str,
-    relation: str,
-    b: str,
-    note: str | None,
-    status: str | None,
-    role: str | None,
-    confidence: str | None,
-    evidence: str | None,
-    as_json: bool,
-    store: Path | None,
-    namespace: tuple[str, ...],
-) -> None:
+def link(a: str, relation: str, b: str, **options: Any) -> None:
     """Make an edge from A to B, or give the one that is there another note."""
-    given = (
-        ("from", a), ("relation", relation), ("to", b), ("note", note), ("status", status),
-        ("role", role), ("confidence", confidence), ("evidence_id", evidence),
-    )  # fmt: skip
-    _ask("link", store, namespace, (a, b), given, as_json)
+    _ask("link", (a, b), (("from", a), ("relation", relation), ("to", b)), **options)
 
 
 @group.command()
 @click.argument("a")
 @click.argument("relation")
 @click.argument("b")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@_json
 @store_options
-def unlink(
-    a: str, relation: str, b: str, as_json: bool, store: Path | None, namespace: tuple[str, ...]
-) -> None:
+def unlink(a: str, relation: str, b: str, **options: Any) -> None:
     """Remove the edge that link made from A to B."""
-    given = (("from", a), ("relation", relation), ("to", b))
-    _ask("unlink", store, namespace, (a, b), given, as_json)
+    _ask("unlink", (a, b), (("from", a), ("relation", relation), ("to", b)), **options)
 
 
 @group.command()
@@ -123,26 +114,9 @@ def unlink(
 @click.option("--recipe", metavar="NAME", help="As a recipe of kinds.yaml says.")
 @_page
 @store_options
-def expand(
-    refs: tuple[str, ...],
-    relations: str | None,
-    direction: str | None,
-    hops: str | None,
-    containment: bool,
-    recipe: str | None,
-    limit: str | None,
-    offset: str | None,
-    as_json: bool,
-    store: Path | None,
-    namespace: tuple[str, ...],
-) -> None:
+def expand(refs: tuple[str, ...], **options: Any) -> None:
     """What the engrams REFS lead to."""
-    given = (
-        *(("of", ref) for ref in refs), ("relations", relations), ("hops", hops),
-        ("direction", direction), ("containment", containment), ("recipe", recipe),
-        ("limit", limit), ("offset", offset),
-    )  # fmt: skip
-    _ask("expand", store, namespace, refs, given, as_json)
+    _ask("expand", refs, _of(refs), **options)
 
 
 @group.command()
@@ -151,32 +125,20 @@ def expand(
 @click.option("--of", "ref", metavar="REF", help="The edges of one engram.")
 @_page
 @store_options
-def links(
-    text: tuple[str, ...],
-    relation: str | None,
-    ref: str | None,
-    limit: str | None,
-    offset: str | None,
-    as_json: bool,
-    store: Path | None,
-    namespace: tuple[str, ...],
-) -> None:
+def links(text: tuple[str, ...], relation: str | None, ref: str | None, **options: Any) -> None:
     """Edges whose note has a word of TEXT, or all of a relation, or of an engram."""
-    page = (("limit", limit), ("offset", offset))
     if ref is None:
-        given = (("q", " ".join(text) or None), ("relation", relation), *page)
-        _ask("find_links", store, namespace, (), given, as_json)
+        _ask("find_links", (), (("q", " ".join(text) or None), ("relation", relation)), **options)
     elif text:
         raise Failed("TEXT and --of exclude one another: give one of them", 2)
     else:
-        of = (("of", ref), ("relations", relation), *page)
-        _ask("neighbours", store, namespace, (ref,), of, as_json)
+        _ask("neighbours", (ref,), (("of", ref), ("relations", relation)), **options)
 
 
 @group.command()
 @click.option("--rewrite/--no-rewrite", default=None, help="Links to it are to name the new place.")
 @click.option("--replace", is_flag=True, help="An engram that is there goes.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@_json
 @click.argument("a")
 @click.argument("b")
 @store_options
@@ -215,20 +177,11 @@ def graph() -> None:
 @click.argument("a")
 @click.argument("b")
 @_way
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@_json
 @store_options
-def path(
-    a: str,
-    b: str,
-    relations: str | None,
-    direction: str | None,
-    as_json: bool,
-    store: Path | None,
-    namespace: tuple[str, ...],
-) -> None:
+def path(a: str, b: str, **options: Any) -> None:
     """A shortest way from A to B."""
-    given = (("from", a), ("to", b), ("relations", relations), ("direction", direction))
-    _ask("path", store, namespace, (a, b), given, as_json)
+    _ask("path", (a, b), (("from", a), ("to", b)), **options)
 
 
 graph.add_command(path)  # a decorated function makes one command only: click takes its options
@@ -238,17 +191,9 @@ graph.add_command(path)  # a decorated function makes one command only: click ta
 @click.argument("refs", nargs=-1)
 @_page
 @store_options
-def rank(
-    refs: tuple[str, ...],
-    limit: str | None,
-    offset: str | None,
-    as_json: bool,
-    store: Path | None,
-    namespace: tuple[str, ...],
-) -> None:
+def rank(refs: tuple[str, ...], **options: Any) -> None:
     """The engrams with the highest PageRank; with REFS as seen from those."""
-    given = (*(("of", ref) for ref in refs), ("limit", limit), ("offset", offset))
-    _ask("rank", store, namespace, refs, given, as_json)
+    _ask("rank", refs, _of(refs), **options)
 
 
 def _whole(ask_name: str, help_line: str) -> None:
@@ -256,14 +201,8 @@ def _whole(ask_name: str, help_line: str) -> None:
 
     @_page
     @store_options
-    def command(
-        limit: str | None,
-        offset: str | None,
-        as_json: bool,
-        store: Path | None,
-        namespace: tuple[str, ...],
-    ) -> None:
-        _ask(ask_name, store, namespace, (), (("limit", limit), ("offset", offset)), as_json)
+    def command(**options: Any) -> None:
+        _ask(ask_name, (), (), **options)
 
     graph.command(ask_name.replace("_", "-"), help=help_line)(command)
 
