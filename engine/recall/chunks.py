@@ -45,8 +45,9 @@ def chunks(
 ) -> Iterator[Chunk]:
     """The chunks of a ranking, lazily. `rows` reads engrams, as `Reader.hydrate` does.
 
-    Blank parts, engrams that cannot be read and those that a name alone found (a browse has none
-    but these) give no chunk. `shown` says whether spans are those of the file with its id line.
+    Blank parts, heads (which are front matter), engrams that cannot be read and those that a name
+    alone found (a browse has none but these) give no chunk. `shown` says whether spans are those of
+    the file with its id line.
     """
     entries = {one.entry.no: one.entry for one in ranking.ranked}
     evidence = ranking.evidence(list(entries.values()))
@@ -54,6 +55,7 @@ def chunks(
         (-score, place, position, entries[no])
         for place, no in enumerate(entries)
         for position, score in evidence.get(no, ())
+        if position > 0
     ]
     found.sort(key=lambda each: each[:3])
     for first in range(0, len(found), BATCH):

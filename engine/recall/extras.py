@@ -23,7 +23,7 @@ def tail_of(asked: Asked, ranking: Ranking, form: Form, items: Sequence[Item], r
     """
     request = asked.request
     given = texts_of(items)
-    whole = {one.entry.no for one in items if one.entry is not None and one.body is not None}
+    whole = {one.entry.no: one.name for one in items if one.entry is not None and one.body}
     sources: tuple[str, ...] = ()
     chunked: tuple[str, ...] = ()
     sources_cut = chunks_cut = False
@@ -41,11 +41,11 @@ def tail_of(asked: Asked, ranking: Ranking, form: Form, items: Sequence[Item], r
         )
         written: list[Source] = []  # and one that does not fit
         most = min(request.max_source_tokens, room)
-        sections = map(form.source, _once(found, dict(given), written))
+        sections = map(form.source, _once(found, dict(given), whole, written))
         sources, sources_cut = fitting(sections, form.sources, most, asked.count)
         for source in written[: len(sources)]:
             give(given, source.name, source.text)
-            whole.add(source.entry.no)
+            whole.setdefault(source.entry.no, source.name)
     if request.chunks:
         shown = {
             (one.entry.no, passage.position)
@@ -65,11 +65,12 @@ def tail_of(asked: Asked, ranking: Ranking, form: Form, items: Sequence[Item], r
 
 
 def _once(
-    found: Iterator[Source], given: dict[str, str], written: list[Source]
+    found: Iterator[Source], given: dict[str, str], whole: dict[int, str], written: list[Source]
 ) -> Iterator[Source]:
-    """Sources as they are written; `given` is text -> name, of what stands before."""
+    """Sources as they are written; of what stands before `given` is text -> name, and `whole`
+    engram -> name."""
     for source in found:
-        same_as = given.get(source.text.strip(), "")
+        same_as = whole.get(source.entry.no) or given.get(source.text.strip(), "")
         told = replace(source, text="", same_as=same_as) if same_as else source
         give(given, source.name, told.text)
         written.append(told)

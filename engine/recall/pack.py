@@ -34,7 +34,8 @@ class Omitted:
 @dataclass(frozen=True, slots=True)
 class Pack:
     """An answer. `rendered` are its bytes; `tokens` is their count by `counter`, without the trace
-    that may follow. `characters` are code points of the items' text."""
+    that may follow. `characters` are code points of the items' text. `cut_by` is what ended the
+    items, budget or max_characters; "" where nothing did."""
 
     items: tuple[Item, ...]
     omitted: Omitted
@@ -48,6 +49,7 @@ class Pack:
     token: str
     rendered: bytes
     trace: Mapping[str, object] | None = None
+    cut_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,11 @@ class _Chosen:
     places: list[int] = field(default_factory=list)  # in the ranking; some rows may have vanished
     reduced: bool = False
     seen: int = 0  # of the ranking, taken or gone
+    cut_by: str = ""
 
     def cut(self, most: int) -> None:
         if most < len(self.items):
+            self.cut_by = "budget"
             self.seen = self.places[most]
             del self.items[most:], self.sections[most:], self.places[most:]
 
@@ -158,12 +162,15 @@ class _Packer:
             first = not chosen.items
             item = without_repeats(item, given)
             characters += item.characters
+            chosen.cut_by = "max_characters"
             if characters <= self._limits.max_characters:
+                chosen.cut_by = "budget"
                 section = self._form.section(item)
                 tokens = self._count(section)
                 estimate += tokens
                 if estimate <= self._limits.budget + SLACK + len(chosen.items):
                     self._take(chosen, place, item, section, tokens)
+                    chosen.cut_by = ""
                     continue
             if first:
                 self._reduce(chosen, place, item, least)
@@ -240,8 +247,11 @@ class _Packer:
                 continue
             if guess - least + front > room + SLACK and not last:
                 continue
+            most = None if last else self._form.front_tokens
             for attempt in range(TOKEN_ATTEMPTS if last else 1):
-                packed = self._render(chosen, extras, guess - least + front + behind, attempt, tail)
+                packed = self._render(
+                    chosen, extras, guess - least + front + behind, attempt, tail, most
+                )
                 if packed is not None:
                     return packed
         return None
@@ -253,22 +263,31 @@ class _Packer:
         guess: int,
         attempt: int = 0,
         tail: Tail = NO_TAIL,
+        most_front: int | None = None,
     ) -> Pack | None:
+        """The answer, whose count stands in it; None when it has more tokens than it may, or more
+        than `most_front` before the items."""
         account = self._account
         said = [
             repr(sorted(account.controls.items())), *chosen.sections, *tail.sources, *tail.chunks,
             *(f"{d.what} {d.reason}" for d in account.degraded), *account.paths[chosen.seen :][:20],
         ]  # fmt: skip
 
+        fronts: dict[str, tuple[Head, Extras]] = {}
+
         def render(token: str, tokens: int | None, pad: int) -> str:
             padded = replace(extras, pad=pad)
             head = self._head(chosen, tokens, token, tail)
-            return self._form.render(head, padded, chosen.sections, tail)
+            text = self._form.render(head, padded, chosen.sections, tail)
+            fronts[text] = (head, padded)
+            return text
 
         text, tokens, token = settle(
             render, self._count, guess, lambda more: token_of(said, attempt + more)
         )
         if tokens > self._limits.budget + self._limits.extra:
+            return None
+        if most_front is not None and self._front(*fronts[text]) > most_front:
             return None
         head = self._head(chosen, tokens, token, tail)
         return self._pack(chosen, head, text, head.paths[: extras.paths])
@@ -318,4 +337,5 @@ class _Packer:
             controls=head.controls,
             token=head.token,
             rendered=text.encode("utf-8"),
+            cut_by=chosen.cut_by,
         )

@@ -38,7 +38,7 @@ from engine.model import Degraded, Digest, EventKind
 from engine.namespace import Scope, bind
 from engine.neighbours import wanted
 from engine.query import query_terms
-from engine.ranking import Ranking, Rules, browse, rank
+from engine.ranking import Ranked, Ranking, Rules, browse, rank
 from engine.reader import Reader
 from engine.recall.altitude import LOOKED_AT, lifted, uncovered, within
 from engine.recall.answer import Form, changed_controls, controls_of
@@ -54,6 +54,7 @@ from engine.recall.request import RecallRequest
 from engine.recall.trace import MOST_DROPPED, Cuts, Timings, trace_of
 from engine.reranking import reranked, to_rerank
 from engine.temporal_channel import closeness
+from engine.walk import Neighbour
 
 
 @dataclass(slots=True)
@@ -63,6 +64,8 @@ class _Said:
     degraded: list[Degraded] = field(default_factory=list)
     failed: list[Degraded] = field(default_factory=list)  # those of `degraded` that did not run
     warnings: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)  # of channels that stand apart
+    weights: dict[str, float] = field(default_factory=dict)  # in force
 
     def fail(self, what: str, reason: str) -> None:
         self.degraded.append(Degraded(what, reason))
@@ -126,17 +129,24 @@ def recall(
         reader, scope, request, path_of, reader.counter(request.counter), shown, seconds, rows,
         kinds,
     )  # fmt: skip
-    packed, digests = _packed(asked, narrowed, kept, said)
+    packed, candidates = _packed(asked, narrowed, kept, said)
     timings.lap("pack")
     entries = [item.entry for item in packed.items if item.surface == "engram"]
     event: EventKind = "shown" if request.browse else "recall"
     reader.note(scope, event, [entry for entry in entries if entry is not None], session)
     if request.trace:
-        covered = {no: one.name for one in digests for no in one.members.tolist()}
-        cuts = Cuts(ranking, limited, kept, covered)
+        digests = [one for one in candidates if isinstance(one, Digest)]
+        cuts = Cuts(
+            ranking, limited, kept,
+            [one.entry.no if isinstance(one, Ranked) else None for one in candidates],
+            _of_engrams(request),
+            {no: one.name for one in digests for no in one.members.tolist()},
+        )  # fmt: skip
+        timings.spent(said.seconds if found is None else {**found.seconds, **said.seconds})
         trace = trace_of(
-            found, columns, cuts, narrowed, packed, path_of, timings, told=asked.may_hear
-        )
+            found, columns, cuts, narrowed, packed, path_of, timings, weights=said.weights,
+            told=asked.may_hear,
+        )  # fmt: skip
         packed = _with_trace(packed, trace, request.format)
     return packed
 
@@ -171,13 +181,15 @@ def _ranking(
         reader.config.passages,
         narrowed.tagged,
     )
+    weights = rules.channel_weights()
+    said.weights = {name: weights[name] for name in request.channels}
     ranked = partial(
         rank, columns, found, mask.allowed, favourites(reader.properties), rules, most,
         timely=_timely(reader, request, columns, narrowed, seconds, said),
         utility=reader.utility(scope, len(columns)),
     )  # fmt: skip
     try:
-        return found, ranked(_graph_channel(reader, scope, request))
+        return found, ranked(_graph_channel(reader, scope, request, said))
     except GraphFailed as error:
         if reader.config.fail_on_graph_error:
             raise
@@ -185,11 +197,21 @@ def _ranking(
         return found, ranked(None)
 
 
-def _graph_channel(reader: Reader, scope: Scope, request: RecallRequest) -> GraphChannel | None:
+def _graph_channel(
+    reader: Reader, scope: Scope, request: RecallRequest, said: _Said
+) -> GraphChannel | None:
     if "graph" not in request.channels:
         return None
     how = Spread(request.hops, request.reverse, request.seeds)
-    return GraphChannel(partial(reader.neighbours, scope), how)
+    said.seconds["graph"] = 0.0
+
+    def neighbours(no: int, direction: str) -> Sequence[Neighbour]:
+        began = time.perf_counter()
+        near = reader.neighbours(scope, no, direction)
+        said.seconds["graph"] += time.perf_counter() - began
+        return near
+
+    return GraphChannel(neighbours, how)
 
 
 def _timely(
@@ -206,6 +228,7 @@ def _timely(
     """
     if "temporal" not in request.channels:
         return None
+    began = time.perf_counter()
     try:
         now = request.now or moment(reader.now_ns(), reader.config.time_zone)
         intervals = reader.time_expressions(request.question, now, narrowed.masks.covered, seconds)
@@ -215,6 +238,7 @@ def _timely(
     if not intervals:
         return None
     near = closeness(intervals, columns, reader.properties, reader.catalogue)
+    said.seconds["temporal"] = time.perf_counter() - began
     return np.where(narrowed.masks.covered & ~narrowed.masks.hidden, near, 0.0)
 
 
@@ -235,8 +259,8 @@ def _as_of(
 
 def _packed(
     asked: Asked, narrowed: Narrowed, ranking: Ranking, said: _Said
-) -> tuple[Pack, Sequence[Digest]]:
-    """The pack, and the digests that stand in it for what they cover."""
+) -> tuple[Pack, Sequence[Candidate]]:
+    """The pack, and what was offered to it, in order."""
     request, config = asked.request, asked.reader.config
     form: Form = JsonForm() if request.format == "json" else MarkdownForm()
     limits = Limits(
@@ -244,7 +268,7 @@ def _packed(
         max(config.recall_budget_max, request.budget),
     )  # fmt: skip
     told = _facts(asked, narrowed, ranking, said)
-    of_engrams = bool({"engrams", "passages"} & set(request.surfaces))
+    of_engrams = _of_engrams(request)
     engrams = ranking.ranked if of_engrams else ()
     candidates = in_order((), engrams, told, request.limit)
 
@@ -277,7 +301,12 @@ def _packed(
             partial(tail_of, asked, ranking, form),
         )  # fmt: skip
         if account.degraded == _account(asked, candidates, said).degraded:
-            return packed, digests  # else an engram turned out damaged when its row was read
+            return packed, candidates  # else an engram turned out damaged when its row was read
+
+
+def _of_engrams(request: RecallRequest) -> bool:
+    """Does a surface ask for engrams?"""
+    return bool({"engrams", "passages"} & set(request.surfaces))
 
 
 def _made(asked: Asked, ranking: Ranking, candidates: Sequence[Candidate]) -> Iterator[Item | None]:

@@ -39,14 +39,22 @@ class Timings:
         self.steps[step] = round((now - self.last) * 1000, 3)
         self.last = now
 
+    def spent(self, channels: Mapping[str, float]) -> None:
+        """What channels took, in seconds; it is within other steps."""
+        for channel, seconds in channels.items():
+            self.steps[f"channel {channel}"] = round(seconds * 1000, 3)
+
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """Rankings before each cut: what the channels found, the limit, the floors."""
+    """Rankings before each cut: what the channels found, the limit, the floors; then what was
+    offered to the pack, in order: an engram's number, None for a fact or a digest."""
 
     found: Ranking
     limited: Ranking
     kept: Ranking
+    offered: Sequence[int | None]
+    of_engrams: bool = True  # False: no surface asks for engrams
     digests: Mapping[int, str] = field(default_factory=dict)  # engram -> the digest that covers it
 
 
@@ -59,28 +67,30 @@ def trace_of(
     path_of: Callable[[Entry], str | None],
     timings: Timings,
     *,
+    weights: Mapping[str, float],
     told: Callable[[Entry], bool],
 ) -> dict[str, object]:
     """What JSON shows under `trace`. Rankings hold the engrams that were ranked; `told` says which
-    others may be named."""
+    others may be named. `weights` are those in force of the channels."""
 
     def name(entry: Entry) -> str:
         return path_of(entry) or entry.id
 
-    if found is not None:
-        for step, seconds in found.seconds.items():
-            timings.steps[f"channel {step}"] = round(seconds * 1000, 3)
     ranking = cuts.kept
     evidence = ranking.evidence([one.entry for one in ranking.ranked])
     strengths = {channel: values.tolist() for channel, values in ranking.strengths.items()}
     dropped = list(_dropped(cuts, packed, name))
     filtered = _filtered(found, columns, narrowed, name, told)
-    limited = cuts.found.total - len(cuts.limited.numbers)
+    beyond = sum(one["why"] == BEYOND for one in _dropped_of_kept(cuts, packed, name))
+    limited = cuts.found.total - len(cuts.limited.numbers) + beyond
+    there = _there(packed)
     return {
+        "weights": dict(weights),
         "channels": _channels(cuts.found, name),
         "ranked": [
             {
                 "path": name(one.entry),
+                "packed": one.entry.id in there,
                 "score": one.score,
                 "ranks": dict(one.channels),
                 "strengths": {
@@ -104,25 +114,50 @@ def trace_of(
             "superseded": int(np.count_nonzero(narrowed.masks.hidden)),
             "limit": limited,
             "min_score": len(cuts.limited.numbers) - len(ranking.numbers),
-            "budget": sum(one["why"] == BUDGET for one in dropped),
+            **{cut: sum(one["why"] == why for one in dropped) for cut, why in CUT_BY.items()},
         },
         "times_ms": dict(timings.steps),
     }
 
 
-BUDGET = "it did not fit the budget"
+CUT_BY = {
+    "budget": "it did not fit the budget",
+    "max_characters": "it did not fit max_characters",
+}
 BEYOND = "it is beyond the limit"
+
+
+def _there(packed: Pack) -> set[str]:
+    return {item.id for item in packed.items if item.surface == "engram"}
+
+
+def _dropped_of_kept(
+    cuts: Cuts, packed: Pack, name: Callable[[Entry], str]
+) -> Iterator[dict[str, str]]:
+    """Who passed every floor and is not in the pack, and why."""
+    there = _there(packed)
+    places = {no: place for place, no in enumerate(cuts.offered) if no is not None}
+    seen = len(cuts.offered) - packed.omitted.count  # by the pack, which took them or could not
+    for one in cuts.kept.ranked:
+        if one.entry.id in there:
+            continue
+        digest, place = cuts.digests.get(one.entry.no), places.get(one.entry.no)
+        if not cuts.of_engrams:
+            why = "engrams were not asked for"
+        elif digest is not None:
+            why = f"the digest {digest} covers it"
+        elif place is None:
+            why = BEYOND
+        elif place < seen:
+            why = "it could not be read"
+        else:
+            why = CUT_BY[packed.cut_by or "budget"]
+        yield {"path": name(one.entry), "why": why}
 
 
 def _dropped(cuts: Cuts, packed: Pack, name: Callable[[Entry], str]) -> Iterator[dict[str, str]]:
     """Who was ranked and is not in the pack, and why."""
-    there = {item.id for item in packed.items if item.surface == "engram"}
-    for one in cuts.kept.ranked:
-        if one.entry.id in there:
-            continue
-        digest = cuts.digests.get(one.entry.no)
-        why = BUDGET if digest is None else f"the digest {digest} covers it"
-        yield {"path": name(one.entry), "why": why}
+    yield from _dropped_of_kept(cuts, packed, name)
     kept = set(cuts.kept.numbers.tolist())
     for one in cuts.limited.ranked:
         if one.entry.no not in kept:
@@ -175,7 +210,10 @@ def _channels(ranking: Ranking, name: Callable[[Entry], str]) -> dict[str, objec
 def trace_lines(trace: Mapping[str, Any]) -> Iterator[str]:
     """The trace to read: a line an engram, a line a reason, a line a time."""
     yield "why these:"
+    scores = {one["path"]: one["score"] for one in trace["ranked"]}
     for place, one in enumerate(trace["ranked"], 1):
+        if not one["packed"]:
+            continue
         gives = _listed(one["strengths"], one["ranks"])
         times = "".join(
             f" x {by:.3f} {step}"
@@ -189,12 +227,15 @@ def trace_lines(trace: Mapping[str, Any]) -> Iterator[str]:
     yield "why not these:"
     beyond = [one for one in trace["dropped"] if one["why"] == BEYOND][MOST_LINES:]
     dropped = (one for one in trace["dropped"] if one not in beyond)
-    yield from (f"- {one['path']}: {one['why']}" for one in dropped)
+    for one in dropped:
+        score = f" {scores[one['path']]:.4f}" if one["path"] in scores else ""
+        yield f"- {one['path']}{score}: {one['why']}"
     counts = ", ".join(f"{n} ({what})" for what, n in trace["dropped_counts"].items() if n)
     yield f"left out: {counts or 'none'}"
     for channel, ranked in trace["channels"].items():
         first: Sequence[Mapping[str, Any]] = ranked[:MOST_LINES]
         yield f"{channel}: " + (", ".join(f"{one['rank']} {one['path']}" for one in first) or "-")
+    yield "weights: " + ", ".join(f"{channel} {by:g}" for channel, by in trace["weights"].items())
     yield "ms: " + ", ".join(f"{step} {ms:g}" for step, ms in trace["times_ms"].items())
 
 

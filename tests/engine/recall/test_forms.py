@@ -185,6 +185,7 @@ def test_items_with_dates_and_odd_values_are_written() -> None:
 def traced_of(path: str) -> dict[str, object]:
     """The least trace, of one engram that was left out."""
     return {
+        "weights": {"lexical": 0.45},
         "channels": {"lexical": [{"rank": 1, "path": path}]},
         "ranked": [],
         "dropped": [{"path": path, "why": "it did not fit the budget"}],

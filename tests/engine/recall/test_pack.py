@@ -16,6 +16,7 @@ from engine.recall.items import Item
 from engine.recall.json_form import JsonForm
 from engine.recall.markdown import FRONT_TOKENS, MarkdownForm
 from engine.recall.pack import Account, Limits, Pack, pack
+from engine.recall.tail import Tail
 from engine.tokens import bytes4, counter
 
 FORMS: list[Form] = [MarkdownForm(), JsonForm()]
@@ -197,6 +198,21 @@ def test_the_front_matter_has_48_tokens(paths: list[str], changed: str, reasons:
     assert count(front) <= FRONT_TOKENS
     assert f"omitted: {len(paths)}" in front
     assert (f"degraded: {len(reasons)}" in front) == bool(reasons)
+
+
+@pytest.mark.parametrize("name", ["o200k", "cl100k", "bytes4"])
+def test_the_front_matter_has_48_tokens_whatever_follows_the_items(name: str) -> None:
+    """The count that it says is a longer number then, and the token is another."""
+    count = SANE[name]
+    tail = Tail(chunks=("x " * 700 + "\n",))
+    for length in range(120):
+        account = Account(1, ["a"], name, {}, ("k=971&" * 30)[:length])
+        packed = pack(
+            iter([item(0, "body")]), MarkdownForm(), account, Limits(800, 200_000, 900), count,
+            lambda *_: tail,
+        )  # fmt: skip
+        text = packed.rendered.decode()
+        assert count(text[: text.index("\n---\n", 4) + 5]) <= FRONT_TOKENS
 
 
 @pytest.mark.parametrize(

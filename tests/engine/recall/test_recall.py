@@ -268,52 +268,6 @@ def test_fresh_waits_for_vectors_first(library: Library) -> None:
     assert library.waited == [5.0]
 
 
-def test_a_trace_stands_behind_the_answer_and_is_not_counted(library: Library) -> None:
-    plain = library.ask("q=pump overheats&format=json&limit=2")
-    traced = library.ask("q=pump overheats&format=json&limit=2&trace=on")
-    answer = json.loads(traced.rendered)
-    trace = answer["trace"]
-    assert len(answer["items"]) == len(json.loads(plain.rendered)["items"])
-    assert trace["channels"].keys() == {"lexical", "vector", "exact", "graph"}
-    assert trace["channels"]["lexical"][0]["rank"] == 1
-    assert trace["ranked"][0]["multipliers"]["recency"] == 1.0
-    assert trace["dropped_counts"]["limit"] == 1
-    assert trace["times_ms"].keys() >= {"filters", "ranking", "pack", "channel lexical"}
-    text = library.ask("q=pump overheats&trace=on").rendered.decode()
-    answer_text, _, behind = text.partition("\n# trace\n")
-    assert all(line.startswith(">") for line in behind.rstrip().split("\n"))
-    tokens = int(answer_text.split("tokens: ")[1].split("\n")[0])
-    assert O200K(answer_text) == tokens
-
-
-def test_a_trace_names_what_did_not_fit(library: Library) -> None:
-    packed = library.ask("q=pump overheats&budget=64&trace=on")
-    assert packed.trace is not None
-    dropped = packed.trace["dropped"]
-    assert isinstance(dropped, list)
-    assert {"path": "incident/may.md", "why": "it did not fit the budget"} in dropped
-
-
-def test_a_trace_names_what_is_beyond_the_limit() -> None:
-    library = Library()
-    for number in range(30):
-        library.put(f"note/{number:02}", "pump " * (number + 1) + "other words " * (30 - number))
-    whole = library.ask("q=pump&channels=lexical&min_score.lexical=0.01")
-    first, *others = [item.path for item in whole.items]
-    packed = library.ask("q=pump&channels=lexical&limit=1&trace=on")
-    assert [item.path for item in packed.items] == [first]
-    assert packed.trace is not None
-    assert packed.trace["dropped"] == [
-        {"path": path, "why": "it is beyond the limit"} for path in others
-    ]
-    assert [one["path"] for one in packed.trace["channels"]["lexical"]] == [first, *others]  # type: ignore[index]
-    text = packed.rendered.decode()
-    assert text.count("it is beyond the limit") == 10
-    assert "left out: 29 (limit)" in text
-    browsed = library.ask("kinds=note&limit=1&trace=on").rendered.decode()
-    assert browsed.count("it is beyond the limit") == 10
-
-
 def test_a_damaged_row_is_passed_over(library: Library) -> None:
     entry = library.entries.at(((), "asset", "pump"))
     assert entry is not None

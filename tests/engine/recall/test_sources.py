@@ -174,3 +174,21 @@ def test_a_chunk_of_what_a_source_gives_whole_is_not_given() -> None:
     assert {"note/b.md", "note/x.md"} <= set(paths)
     assert "note/a.md" not in paths
     assert len({"note/c.md", "note/d.md"} & set(paths)) == 1
+
+
+def test_an_engram_that_is_an_item_as_a_whole_is_not_given_again_however_short() -> None:
+    desk = Desk()
+    desk.put("a", "润滑油。\n")
+    desk.put("x", "---\nderived_from: a\n---\n润滑油 is grease.\n")
+    held = json.loads(answer(desk, "q=润滑油&sources=on&format=json"))
+    assert {item["path"] for item in held["items"]} == {"note/a.md", "note/x.md"}
+    (source,) = held["sources"].values()
+    assert (source["text"], source["same_as"]) == (None, "note/a.md")
+
+
+def test_a_head_is_no_chunk() -> None:
+    desk = Desk()
+    desk.put("a", "---\ntitle: Ada Berg\n---\n\nTelephone 17.\n")
+    held = json.loads(answer(desk, "q=who is berg&chunks=on&format=json&detail=summary"))
+    assert [item["path"] for item in held["items"]] == ["note/a.md"]
+    assert held["chunks"] == []
