@@ -37,6 +37,7 @@ from engine.model import Degraded, Entry
 from engine.namespace import Scope, bind
 from engine.query import Group, telling_words
 from engine.reader import Reader, Row
+from engine.recall.lines import headed
 from engine.scripts import unspaced
 from engine.stop_words import stop_words
 from engine.text import analyse, terms_of
@@ -83,7 +84,9 @@ def match(
             continue
         order = round(raw * (1.0 + config.match_utility * float(used[entry.no])), ROUNDING)
         path = path_of(entry)
-        found.append((order, Match(entry, path, row.title, row.summary, tuple(shared), raw)))
+        found.append(
+            (order, Match(entry, path, headed(row.title), row.summary, tuple(shared), raw))
+        )
     found.sort(key=lambda one: (-one[0], -one[1].entry.updated_ns, one[1].entry.id))
     items = tuple(one for _, one in found[: request.limit])
     reader.note(scope, "prompt", [item.entry for item in items], session)

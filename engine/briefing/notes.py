@@ -10,7 +10,7 @@ from engine.model import Entry
 from engine.passages import body_of
 from engine.reader import Row
 from engine.recall.items import Item
-from engine.recall.lines import short
+from engine.recall.lines import headed, short
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,16 @@ def titled(
     section: str, entry: Entry, path_of: Callable[[Entry], str | None], *, favourite: bool
 ) -> Note:
     """By title."""
-    return Note(section, entry, path_of(entry), entry.title, favourite=favourite)
+    return Note(section, entry, path_of(entry), headed(entry.title), favourite=favourite)
 
 
 def summarised(note: Note, row: Row | None, config: Config) -> Note:
     """With its summary; one that cannot be read stays as it is."""
     if row is None:
         return note
-    return replace(note, title=row.title, summary=short(row.summary, config.snippet_characters))
+    return replace(
+        note, title=headed(row.title), summary=short(row.summary, config.snippet_characters)
+    )
 
 
 def in_full(note: Note, row: Row | None) -> Note:
@@ -55,7 +57,7 @@ def in_full(note: Note, row: Row | None) -> Note:
         kind=note.entry.kind,
         entry=note.entry,
         path=note.path,
-        title=row.title,
+        title=headed(row.title),
         summary=row.summary,
         status="live",
         source_role=role if isinstance(role, str) else "user",
@@ -64,4 +66,4 @@ def in_full(note: Note, row: Row | None) -> Note:
         properties=dict(row.properties),
         body=body_of(row),
     )
-    return replace(note, title=row.title, summary=row.summary, full=item)
+    return replace(note, title=headed(row.title), summary=row.summary, full=item)

@@ -19,7 +19,7 @@ from engine.digests.program import NoAnswer, Program
 from engine.errors import GuardRefused, SummariserFailed
 from engine.ports import Text
 from engine.tokens import counter
-from engine.visible import one_line
+from engine.visible import one_line, visible
 
 SLACK = 2  # times the tokens asked for that an answer may have: no model counts them exactly
 _BYTES_A_TOKEN = 16  # more of an answer is not even read
@@ -101,11 +101,11 @@ _HINT = "try it by hand, then `engramfs digest rebuild`; see summarizer_command"
 
 
 def as_markdown(texts: Sequence[Text]) -> bytes:
-    """The texts as a program gets them."""
+    """The texts as a program gets them; what some take for the end of a line is an escape."""
     lines: list[str] = []
     for text in texts:
         lines.append(f"# {': '.join(filter(None, map(one_line, (text.name, text.title))))}")
         for passage in text.passages:
-            lines += [f"> {line}".rstrip() for line in passage.strip("\n").split("\n")]
+            lines += [f"> {line}".rstrip() for line in visible(passage.strip("\n")).split("\n")]
         lines.append("")
     return "\n".join(lines).encode("utf-8", "replace")

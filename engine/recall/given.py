@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
@@ -26,6 +27,7 @@ FUSIONS = ("score", "rrf")
 FORMATS = ("md", "json")
 
 MOST_WEIGHT = 1000.0
+MOST_PROBLEMS = 50
 MANY = ("kinds", "channels", "tags", "source_roles", "surfaces")  # keys that may be repeated
 _LOST_PLUS = re.compile(r"(:\d\d(?:\.\d+)?) (\d\d:?\d\d)\Z")  # + is a blank in a name
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -80,9 +82,12 @@ class Given:
         self.problems.append(Problem(message, key=shown(key), hint=hint))
 
     def finish(self) -> None:
-        """Raise Invalid if anything was refused."""
-        if self.problems:
-            raise Invalid(*self.problems)
+        """Raise Invalid if anything was refused; of very many problems the first are told."""
+        told, more = self.problems[:MOST_PROBLEMS], len(self.problems) - MOST_PROBLEMS
+        if more > 0:
+            told.append(Problem(f"{more} more problems are not told", hint="mend these first"))
+        if told:
+            raise Invalid(*told)
 
     def question(self, config: Config, form: str, key: str = "q") -> str:
         """A text. A written one may be longer than one in a name, a command or a call."""
@@ -243,9 +248,9 @@ class Given:
         if "weights" in self.values and not pieces:
             self.refuse("weights", "weights is empty", "such as lexical:2,vector:1")
         names = [piece.partition(":")[0].strip().lower() for piece in pieces]
-        for name in dict.fromkeys(names):
-            if names.count(name) > 1:
-                said = f"weights: {shown(name)} is given {names.count(name)} times"
+        for name, times in Counter(names).items():
+            if times > 1:
+                said = f"weights: {shown(name)} is given {times} times"
                 self.refuse("weights", said, "give it once")
         for name, piece in zip(names, pieces, strict=True):
             number = piece.partition(":")[2]

@@ -16,6 +16,7 @@ from engine.passages import Shift, body_of, passages_of
 from engine.ranking import Ranked
 from engine.reader import Row
 from engine.recall.facts import Fact
+from engine.recall.lines import headed
 
 SUMMARY_CHARACTERS = 2_000  # of a summary shown; one that is longer is a body in the wrong place
 CHARACTERS_A_TOKEN = 64
@@ -91,7 +92,7 @@ def make_item(
         kind=ranked.entry.kind,
         entry=ranked.entry,
         path=path,
-        title=row.title,
+        title=headed(row.title),
         summary=_cut(row.summary),
         status="superseded" if row.properties.get("superseded_by") else "live",
         source_role=role if isinstance(role, str) else "user",

@@ -175,11 +175,24 @@ def _echoed(controls: Mapping[str, object], most_bytes: int) -> dict[str, object
                 shown[key] = echo(str(value), most_bytes)
         elif key == "kinds" and isinstance(value, list):
             shown[key] = value if most_bytes else value[:1]
+        elif key == "tags" and isinstance(value, list):
+            shown[key] = _first(value, most_bytes)
         else:
             shown[key] = value
     if filters and not most_bytes:
         shown["filters"] = filters
     return shown
+
+
+def _first(values: Sequence[str], most_bytes: int) -> list[str]:
+    """The first values, `most_bytes` of UTF-8 in all; "…" stands for the others."""
+    kept: list[str] = []
+    for value in values:
+        most_bytes -= len(value.encode("utf-8", "replace"))
+        if most_bytes < 0:
+            return [*kept, "…"]
+        kept.append(value)
+    return kept
 
 
 def _is_filter(key: str) -> bool:

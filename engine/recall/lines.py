@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from engine.model import Degraded
 from engine.visible import json_text, one_line, visible
 
+TITLE_CHARACTERS = 240
+
 
 def flat(name: str) -> str:
     """A path on one line, its blanks as they are, so that it can be copied."""
@@ -18,6 +20,12 @@ def about(title: str, summary: str, slug: str, most: int) -> str:
     the summary; "" where there is nothing to say."""
     name = "" if title == slug else f"**{one_line(title)}**"
     return ": ".join(filter(None, (name, short(summary, most))))
+
+
+def headed(title: str) -> str:
+    """A title as answers give it; one that is longer is a text in the wrong place, and would leave
+    no room for any other engram."""
+    return title if len(title) <= TITLE_CHARACTERS else f"{title[: TITLE_CHARACTERS - 1]}…"
 
 
 def short(text: str, most: int) -> str:

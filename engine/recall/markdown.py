@@ -15,6 +15,7 @@ from engine.model import Passage, PropertyValue
 from engine.recall.answer import REASON_CHARACTERS, Extras, Head
 from engine.recall.chunks import Chunk
 from engine.recall.items import Item
+from engine.recall.lines import headed
 from engine.recall.sources import Source
 from engine.recall.tail import NO_TAIL, Tail
 from engine.recall.trace import trace_lines
@@ -175,7 +176,7 @@ def _about(item: Item) -> Iterator[str]:
 def _says_title(item: Item) -> bool:
     """Does the text shown begin with the title as its heading?"""
     first = (item.body or "").lstrip().split("\n", 1)[0]
-    return bool(first) and first.lstrip("# ").strip() == item.title
+    return bool(first) and headed(first.lstrip("# ").strip()) == item.title
 
 
 def _value(value: PropertyValue) -> str:

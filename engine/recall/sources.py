@@ -16,6 +16,7 @@ from engine.model import Entry
 from engine.namespace import Scope
 from engine.passages import body_of
 from engine.reader import Reader, Row
+from engine.recall.lines import headed
 
 DERIVED_FROM = "derived_from"
 BATCH = 32  # sources whose rows are read at once: an engram may have thousands
@@ -90,7 +91,7 @@ def _read(
             row, entry = rows.get(now.no), was.get(now.no, now)
             if row is not None:
                 text = body_of(row) or row.summary
-                yield Source(entry.id, entry, path_of(entry), row.title, text)
+                yield Source(entry.id, entry, path_of(entry), headed(row.title), text)
 
 
 def consolidated(reader: Reader, entry: Entry) -> bool:

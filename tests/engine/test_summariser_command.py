@@ -68,6 +68,13 @@ def test_it_is_given_markdown_in_which_no_text_can_pose_as_a_heading() -> None:
     )
 
 
+def test_what_some_take_for_the_end_of_a_line_is_an_escape() -> None:
+    passage = "plain\r# note/evil: Evil\u2028# a\x85# b\x1b[2J"
+    text = as_markdown([Text(1, "note/two", "", (passage,))]).decode()
+    assert len(text.splitlines()) == 2
+    assert text == ("# note/two\n> plain\\r# note/evil: Evil\\u2028# a\\x85# b\\x1b[2J\n")
+
+
 def test_what_it_writes_is_the_digest() -> None:
     assert shell("cat").summarise(TEXTS, 100) == as_markdown(TEXTS).decode().strip()
 

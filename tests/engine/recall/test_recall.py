@@ -352,3 +352,13 @@ def test_floors_are_inclusive_and_move_nothing_up(library: Library) -> None:
     assert [item.score for item in kept.items] == scores[:2]
     two = library.ask(f"q=pump overheats&limit=2&min_score={scores[0]}")
     assert [item.score for item in two.items] == scores[:1]
+
+
+def test_many_tags_leave_room_for_the_answer() -> None:
+    library = Library()
+    library.put("note/a", "---\ntags: [red]\n---\nThe pump.\n")
+    tags = "&".join(f"tags=some-tag-{number}" for number in range(2_000))
+    answer = json.loads(library.ask(f"q=pump&format=json&budget=512&tags=red&{tags}").rendered)
+    assert [item["path"] for item in answer["items"]] == ["note/a.md"]
+    assert answer["controls"]["tags"][-1] == "…"
+    assert answer["controls"]["tags"][0] == "red"

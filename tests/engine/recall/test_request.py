@@ -251,3 +251,13 @@ def test_any_pairs_are_judged(pairs: list[tuple[str, str]], form: str, mounted: 
 @pytest.mark.parametrize("written", ["0.5", ".5", "5e-1", "+0.5", " 0.5 ", "00.50", "0.5E0"])
 def test_a_floor_is_written_as_numbers_are(written: str) -> None:
     assert parse_request([("q", "x"), ("min_score", written)], CATALOGUE, CONFIG).least_score == 0.5
+
+
+def test_of_very_many_problems_the_first_are_told() -> None:
+    """And soon: each name was compared with every other."""
+    weights = ",".join(f"w{number}" for number in range(20_000))
+    with pytest.raises(Invalid) as raised:
+        ask(f"q=x&weights={weights}")
+    assert len(raised.value.problems) == 51
+    assert raised.value.problems[0].key == "weights"
+    assert "39950 more problems" in raised.value.problems[-1].message
