@@ -66,4 +66,4 @@ def in_full(note: Note, row: Row | None) -> Note:
         properties=dict(row.properties),
         body=body_of(row),
     )
-    return replace(note, title=headed(row.title), summary=row.summary, full=item)
+    return replace(note, title=item.title, summary=row.summary, full=item)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from engine.model import Degraded
 from engine.visible import json_text, one_line, visible
 
-TITLE_CHARACTERS = 240
+TITLE_CHARACTERS = 240  # of a title shown: about two lines
 
 
 def flat(name: str) -> str:

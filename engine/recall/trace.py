@@ -7,7 +7,7 @@ trace_lines(…)   the same as lines to read
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,11 +79,12 @@ def trace_of(
     ranking = cuts.kept
     evidence = ranking.evidence([one.entry for one in ranking.ranked])
     strengths = {channel: values.tolist() for channel, values in ranking.strengths.items()}
-    dropped = list(_dropped(cuts, packed, name))
+    there = {item.id for item in packed.items if item.surface == "engram"}
+    left_out = list(_left_out(cuts, packed, there, name))
+    dropped = [*left_out, *_cut_before(cuts, name)]
     filtered = _filtered(found, columns, narrowed, name, told)
-    beyond = sum(one["why"] == BEYOND for one in _dropped_of_kept(cuts, packed, name))
-    limited = cuts.found.total - len(cuts.limited.numbers) + beyond
-    there = _there(packed)
+    limited = cuts.found.total - len(cuts.limited.numbers)
+    limited += sum(one["why"] == BEYOND for one in left_out)
     return {
         "weights": dict(weights),
         "channels": _channels(cuts.found, name),
@@ -127,15 +128,10 @@ CUT_BY = {
 BEYOND = "it is beyond the limit"
 
 
-def _there(packed: Pack) -> set[str]:
-    return {item.id for item in packed.items if item.surface == "engram"}
-
-
-def _dropped_of_kept(
-    cuts: Cuts, packed: Pack, name: Callable[[Entry], str]
+def _left_out(
+    cuts: Cuts, packed: Pack, there: Collection[str], name: Callable[[Entry], str]
 ) -> Iterator[dict[str, str]]:
-    """Who passed every floor and is not in the pack, and why."""
-    there = _there(packed)
+    """Who passed every floor and is not in the pack, whose engrams are `there` by id; and why."""
     places = {no: place for place, no in enumerate(cuts.offered) if no is not None}
     seen = len(cuts.offered) - packed.omitted.count  # by the pack, which took them or could not
     for one in cuts.kept.ranked:
@@ -155,9 +151,8 @@ def _dropped_of_kept(
         yield {"path": name(one.entry), "why": why}
 
 
-def _dropped(cuts: Cuts, packed: Pack, name: Callable[[Entry], str]) -> Iterator[dict[str, str]]:
-    """Who was ranked and is not in the pack, and why."""
-    yield from _dropped_of_kept(cuts, packed, name)
+def _cut_before(cuts: Cuts, name: Callable[[Entry], str]) -> Iterator[dict[str, str]]:
+    """Who was ranked and not offered to the pack, and why."""
     kept = set(cuts.kept.numbers.tolist())
     for one in cuts.limited.ranked:
         if one.entry.no not in kept:

@@ -23,16 +23,6 @@ from tests.engine.library import BagEmbedder, Library, path_of
 O200K = counter("o200k")
 
 
-@pytest.fixture
-def library() -> Library:
-    made = Library(embedder=BagEmbedder())
-    made.put("asset/pump", "---\nstage: open\n---\n# Pump\n\nThe pump overheats in summer.\n")
-    made.put("asset/valve", "---\nstage: won\n---\n# Valve\n\nThe pump's valve leaks.\n")
-    made.put("incident/may", "# May\n\nIn May the pump overheats again.\n", days=20)
-    made.put("note/other", "# Other\n\nEntirely unrelated words stand here.\n", days=1)
-    return made
-
-
 def test_a_pack_says_what_it_holds(library: Library) -> None:
     packed = library.ask("q=pump overheats&budget=500")
     text = packed.rendered.decode()

@@ -5,23 +5,11 @@ from __future__ import annotations
 import json
 from typing import cast
 
-import pytest
-
 from engine.recall.pack import Pack
 from engine.tokens import counter
-from tests.engine.library import BagEmbedder, Library
+from tests.engine.library import Library
 
 O200K = counter("o200k")
-
-
-@pytest.fixture
-def library() -> Library:
-    made = Library(embedder=BagEmbedder())
-    made.put("asset/pump", "---\nstage: open\n---\n# Pump\n\nThe pump overheats in summer.\n")
-    made.put("asset/valve", "---\nstage: won\n---\n# Valve\n\nThe pump's valve leaks.\n")
-    made.put("incident/may", "# May\n\nIn May the pump overheats again.\n", days=20)
-    made.put("note/other", "# Other\n\nEntirely unrelated words stand here.\n", days=1)
-    return made
 
 
 def test_a_trace_stands_behind_the_answer_and_is_not_counted(library: Library) -> None:
