@@ -65,11 +65,11 @@ class HnswBuild:
     # -- what the engine asks -----------------------------------------------------------
     def due(self) -> bool:
         """There is something to build that fits, and nobody builds it yet."""
-        matrix = self._index.matrix
-        count, near = len(matrix.view()), matrix.near
         if self._building() or self._stopping or time.monotonic() < self._not_before:
             return False
-        if count <= self._config.hnsw_vectors or not self.fits(count, matrix.dimension):
+        seen = self._index.snapshot()
+        count, near = len(seen.vectors), seen.near
+        if count <= self._config.hnsw_vectors or not self.fits(count, self._index.dimension):
             return False
         return near is None or count - near.rows > self._config.hnsw_newer
 
@@ -92,12 +92,13 @@ class HnswBuild:
         self._index.set_near(self._index.matrix, None)
 
     def progress(self) -> VectorIndex:
-        """For `.status`."""
-        matrix = self._index.matrix
-        count, near = len(matrix.view()), matrix.near
-        if near is not None:
-            return VectorIndex("hnsw", count, near.rows)
-        if self._building():
+        """For `.status`: what a search that begins now reads."""
+        building = self._building()  # asked first: its index is published before a thread ends
+        seen = self._index.snapshot()
+        count = len(seen.vectors)
+        if seen.near is not None:
+            return VectorIndex("hnsw", count, seen.near.rows)
+        if building:
             return VectorIndex("building", count, self._held)
         return VectorIndex("exact", count, 0)
 

@@ -78,7 +78,7 @@ class Index:
     @property
     def tail_documents(self) -> int:
         """Documents that are not folded yet."""
-        return sum(tail.documents for tail, _ in self._tails)
+        return sum(tail.documents for tail, _ in self._snapshot.tails)
 
     @property
     def dimension(self) -> int:
@@ -96,8 +96,9 @@ class Index:
 
     @property
     def pending_count(self) -> int:
-        """Number of texts that have no vector."""
-        return len(self._missing)
+        """Number of texts that searches have no vector of."""
+        with self._lock:  # a vector that is not published yet is not there
+            return len(self._missing)
 
     def rows_waiting(self, hash: bytes) -> list[tuple[int, int]]:
         """(engram, position) of the live parts that wait for the vector of a text."""

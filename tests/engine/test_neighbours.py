@@ -15,7 +15,9 @@ from engine.config import Config
 from engine.errors import EngineError, Unsupported
 from engine.hnsw_build import HnswBuild
 from engine.index import Documents, Index
+from engine.model import VectorIndex
 from engine.neighbours import candidate_cosines
+from engine.snapshot import Snapshot
 from engine.store import extensions
 from engine.store import hnsw as store_hnsw
 from engine.store.hnsw import Hnsw, bytes_a_vector
@@ -66,7 +68,8 @@ def grow(build: HnswBuild, *, fails: bool = False) -> None:
     """Let the build run to its end."""
     assert build.due()
     build.begin()
-    until(lambda: build.progress().search != "building")
+    assert build._thread is not None
+    build._thread.join()  # an index that was there may serve until the thread takes it away
     assert bool(build.problem) == fails, build.problem
 
 
@@ -119,6 +122,25 @@ def test_it_is_built_above_the_threshold_and_says_how_far(build: HnswBuild, inde
     grow(build)
     assert build.progress().search == "hnsw" and build.progress().held == 900
     assert build.problem == "" and not build.due()
+
+
+def test_it_says_what_searches_read_and_nothing_before(
+    build: HnswBuild, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish, said = index._picture, []
+
+    def publishing() -> Snapshot:
+        said.append((build.progress(), index.snapshot().near))
+        return publish()
+
+    monkeypatch.setattr(index, "_picture", publishing)
+    grow(build)
+    fill(index, clustered(3, seed=3))
+    assert [(told.search, told.vectors) for told, _ in said] == [
+        ("building", 900), ("hnsw", 900), ("hnsw", 903)
+    ]  # fmt: skip
+    assert [near is None for _, near in said] == [True, False, False]
+    assert build.progress() == VectorIndex("hnsw", 903, 900)
 
 
 def test_not_below_the_threshold_nor_beyond_the_memory(index: Index) -> None:

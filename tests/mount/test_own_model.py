@@ -49,8 +49,8 @@ def test_a_damaged_one_is_told_and_all_else_works(mount: Mounted, tmp_path: Path
     (tmp_path / "model" / "model.onnx").write_text("no model")
     mount.start()
     (mount.root / "note" / "pie.md").write_text("# Pie\n\napple pie\n")
-    until(lambda: "pending vectors: 2\n" in status(mount))
-    assert "model.onnx cannot be loaded" in status(mount)
+    until(lambda: "model.onnx cannot be loaded" in status(mount))
+    assert "pending vectors: 2\n" in status(mount)
     assert "it is damaged, or no ONNX model" in status(mount)
     found = (mount.root / ".search?q=apple").read_text()
     assert "note/pie.md" in found
