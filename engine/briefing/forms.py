@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Protocol
 
 from engine.briefing.notes import Note
+from engine.briefing.plan import CONSTRAINTS
 from engine.model import Degraded
 from engine.recall.lines import about, flat, reasons
 from engine.recall.markdown import MarkdownForm
@@ -21,8 +21,8 @@ class Head:
     """The accounting of a briefing. `tokens` None: no number is true (see `settle`).
 
     `unsaid` says how many constraints found no room, `advice` how to mark kinds; "" when there is
-    nothing to say. `changed` are the controls that differ from their default, as a request. A
-    `bare` head tells tokens and `truncated` alone.
+    nothing to say. `changed` are the controls that differ from their default, as a request. Without
+    `reasons` Markdown counts what is degraded. A `bare` head tells tokens and `truncated` alone.
     """
 
     tokens: int | None
@@ -36,6 +36,7 @@ class Head:
     advice: str = ""
     warnings: tuple[str, ...] = ()
     degraded: tuple[Degraded, ...] = ()
+    reasons: bool = True
     bare: bool = False
 
 
@@ -65,12 +66,14 @@ class Markdown:
         sections = [_front(head, pad)]
         if head.advice and not head.bare:
             sections.append(f"{head.advice}\n")
-        unsaid = [head.unsaid] if head.unsaid and not head.bare else []
-        for section, held in groupby(told, key=lambda one: one[0]):
-            lines = [f"# {section.capitalize()}", "", *(text for _, text in held), *unsaid]
-            sections.append("\n".join(lines).rstrip("\n") + "\n")  # what is in full ends with one
-            unsaid = []
-        sections += [f"{line}\n" for line in unsaid]  # not one constraint has room
+        texts: dict[str, list[str]] = {CONSTRAINTS: []} if head.unsaid else {}
+        for section, text in told:
+            texts.setdefault(section, []).append(text)
+        for section, held in texts.items():
+            said = "\n".join(held).rstrip("\n")  # what is in full ends with one
+            unsaid = head.unsaid if section == CONSTRAINTS else ""
+            parts = filter(None, (f"# {section.capitalize()}", said, unsaid))
+            sections.append("\n\n".join(parts) + "\n")
         return "\n".join(sections)
 
 
@@ -91,6 +94,8 @@ class Json:
                 "warnings": [*head.warnings, *filter(None, (head.advice, head.unsaid))],
                 "controls": dict(head.controls),
             }
+        elif head.unsaid:
+            values["warnings"] = [head.unsaid]
         pieces = [f"{json_text(key)}:{json_text(value)}," for key, value in values.items()]
         front = "".join(f"{piece}{' ' if n < pad else ''}" for n, piece in enumerate(pieces))
         items = ",".join(text for _, text in told)
@@ -105,7 +110,9 @@ def _front(head: Head, pad: int) -> str:
         lines.append(f"omitted: {head.omitted}")
     lines.append(f"truncated: {'true' if head.truncated else 'false'}")
     if not head.bare:
-        lines += [f"degraded: {reasons(head.degraded)}"] if head.degraded else []
+        if head.degraded:
+            said = reasons(head.degraded) if head.reasons else len(head.degraded)
+            lines.append(f"degraded: {said}")
         lines += [f"controls: {head.changed}"] if head.changed else []
         lines.append(f"token: {head.token}")
     return "\n".join([*lines, "---"]) + "\n"
