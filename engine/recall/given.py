@@ -27,7 +27,7 @@ FUSIONS = ("score", "rrf")
 FORMATS = ("md", "json")
 
 MOST_WEIGHT = 1000.0
-MOST_PROBLEMS = 50
+MOST_PROBLEMS = 50  # of one request that are told; a sentence says how many more there are
 MANY = ("kinds", "channels", "tags", "source_roles", "surfaces")  # keys that may be repeated
 _LOST_PLUS = re.compile(r"(:\d\d(?:\.\d+)?) (\d\d:?\d\d)\Z")  # + is a blank in a name
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
