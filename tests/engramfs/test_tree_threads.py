@@ -13,6 +13,8 @@ from tests.engramfs.tree_rig import ME, Rig, rigged
 
 ROUNDS = 40
 
+Work = Callable[[Process], None]
+
 
 def process(number: int) -> Process:
     return Process(pid=number, tid=number, uid=1000, gid=1000, sid=number)
@@ -33,7 +35,6 @@ def whole(data: bytes) -> bool:
 def test_readers_see_whole_documents(tmp_path: Path) -> None:
     with rigged(tmp_path, show_id=False) as rig:
         rig.save("/note/a.md", document("start", 0))
-        stop = threading.Event()
 
         def in_place(caller: Process) -> None:
             for number in range(ROUNDS):
@@ -44,19 +45,15 @@ def test_readers_see_whole_documents(tmp_path: Path) -> None:
                 rig.save("/note/.tmp", document("rename", number), caller)
                 rig.rename("/note/.tmp", "/note/a.md", caller=caller)
 
-        def look(caller: Process) -> int:
-            looks = 0
-            while not stop.is_set():
-                handle = rig.open("/note/a.md", caller=caller)
-                size = rig.tree.getattr(0, caller, handle).size
-                data = rig.tree.read(handle, 1 << 20, 0)
-                rig.close(handle, caller)
-                assert whole(data) and size == len(data)
-                assert rig.ls("/note", caller).count("a.md") == 1
-                looks += 1
-            return looks
+        def look(caller: Process) -> None:
+            handle = rig.open("/note/a.md", caller=caller)
+            size = rig.tree.getattr(0, caller, handle).size
+            data = rig.tree.read(handle, 1 << 20, 0)
+            rig.close(handle, caller)
+            assert whole(data) and size == len(data)
+            assert rig.ls("/note", caller).count("a.md") == 1
 
-        together(stop, [in_place, by_rename], [look, look])
+        together([in_place, by_rename], [look, look])
 
 
 def test_appends_of_many_all_arrive(tmp_path: Path) -> None:
@@ -70,7 +67,7 @@ def test_appends_of_many_all_arrive(tmp_path: Path) -> None:
                 rig.write(handle, b"%d-%d\n" % (caller.pid, number), 0, flags, caller)
                 rig.close(handle, caller)
 
-        together(threading.Event(), [append] * 3, [])
+        together([append] * 3, [])
         lines = rig.read("/note/log.md").split()
         expected = {b"%d-%d" % (pid, n) for pid in (500, 501, 502) for n in range(ROUNDS)}
         assert len(lines) == 1 + 3 * ROUNDS
@@ -82,34 +79,42 @@ def test_renames_in_circles_do_not_wait_for_each_other(tmp_path: Path) -> None:
         for name in "abc":
             rig.save(f"/note/{name}.md", name.encode())
 
-        def turn(one: str, other: str) -> Callable[[Process], None]:
+        def turn(one: str, other: str) -> Work:
             def work(caller: Process) -> None:
                 for _ in range(ROUNDS):
                     rig.rename(f"/note/{one}.md", f"/note/{other}.md", 2, caller)
 
             return work
 
-        together(threading.Event(), [turn("a", "b"), turn("b", "c"), turn("c", "a")], [])
+        together([turn("a", "b"), turn("b", "c"), turn("c", "a")], [])
         assert rig.ls("/note") == ["a.md", "b.md", "c.md"]
         assert {rig.body(f"/note/{name}.md") for name in "abc"} == {b"a", b"b", b"c"}
 
 
-def together(
-    stop: threading.Event,
-    writers: list[Callable[[Process], None]],
-    readers: list[Callable[[Process], int]],
-) -> None:
-    """Run all at once, each as a process of its own; the readers until the writers are done."""
+def together(writers: list[Work], readers: list[Work]) -> None:
+    """Run all at once, each as a process of its own; the readers, before the writers begin and
+    again and again until they are done."""
+    stop, looked = threading.Event(), [threading.Event() for _ in readers]
+
+    def keep_looking(look: Work, caller: Process, once: threading.Event) -> None:
+        while not stop.is_set():
+            look(caller)
+            once.set()
+
     with ThreadPoolExecutor(len(writers) + len(readers)) as pool:
-        reading = [pool.submit(work, process(600 + n)) for n, work in enumerate(readers)]
-        writing = [pool.submit(work, process(500 + n)) for n, work in enumerate(writers)]
+        reading = [
+            pool.submit(keep_looking, look, process(600 + n), looked[n])
+            for n, look in enumerate(readers)
+        ]
         try:
+            assert all(once.wait(120) for once in looked)
+            writing = [pool.submit(work, process(500 + n)) for n, work in enumerate(writers)]
             for work in writing:
-                work.result(timeout=60)
+                work.result(timeout=120)
         finally:
             stop.set()
         for look in reading:
-            assert look.result(timeout=60) > 0
+            look.result(timeout=120)
 
 
 def test_a_slow_commit_holds_up_nobody_else(tmp_path: Path) -> None:
@@ -121,17 +126,17 @@ def test_a_slow_commit_holds_up_nobody_else(tmp_path: Path) -> None:
         def slow(*arguments: object, **named: object) -> object:
             if not started.is_set():
                 started.set()
-                assert go_on.wait(60)
+                assert go_on.wait(120)
             return put(*arguments, **named)  # type: ignore[arg-type]
 
         rig.engine.put = slow  # type: ignore[method-assign, assignment]
         with ThreadPoolExecutor(1) as pool:
             saving = pool.submit(rig.save, "/note/slow.md", b"new\n", process(500))
-            assert started.wait(60)
+            assert started.wait(120)
             _others_work(rig)
             assert not saving.done()
             go_on.set()
-            saving.result(timeout=60)
+            saving.result(timeout=120)
         assert rig.body("/note/slow.md") == b"new\n"
 
 
