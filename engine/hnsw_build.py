@@ -57,6 +57,7 @@ class HnswBuild:
         self._index = index
         self._config = config
         self._thread: threading.Thread | None = None
+        self._growing = False  # until what the thread leaves behind is published
         self._stopping = False
         self._held = 0  # vectors in the index that is being built
         self._not_before = 0.0  # after a failure
@@ -65,7 +66,7 @@ class HnswBuild:
     # -- what the engine asks -----------------------------------------------------------
     def due(self) -> bool:
         """There is something to build that fits, and nobody builds it yet."""
-        if self._building() or self._stopping or time.monotonic() < self._not_before:
+        if self._alive() or self._stopping or time.monotonic() < self._not_before:
             return False
         seen = self._index.snapshot()
         count, near = len(seen.vectors), seen.near
@@ -79,7 +80,7 @@ class HnswBuild:
 
     def begin(self) -> None:
         """Start the thread."""
-        self._held = 0
+        self._growing, self._held = True, 0
         self._thread = threading.Thread(target=self._run, name="engine-hnsw", daemon=True)
         self._thread.start()
 
@@ -93,7 +94,7 @@ class HnswBuild:
 
     def progress(self) -> VectorIndex:
         """For `.status`: what a search that begins now reads."""
-        building = self._building()  # asked first: its index is published before a thread ends
+        building = self._growing  # asked first: the index is published before this ends
         seen = self._index.snapshot()
         count = len(seen.vectors)
         if seen.near is not None:
@@ -103,21 +104,25 @@ class HnswBuild:
         return VectorIndex("exact", count, 0)
 
     # -- inside -----------------------------------------------------------------------------
-    def _building(self) -> bool:
+    def _alive(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
 
     def _memory(self) -> int:
         return self._config.vector_memory or _memory_of_machine() // 4
 
     def _run(self) -> None:
+        failed: EngineError | None = None
         try:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)  # of this thread alone
             self._grow()
         except EngineError as error:
-            self._failed(error)
+            failed = error
         except Exception as error:
             log.exception("the approximate vector index failed")
-            self._failed(EngineError(f"the approximate vector index failed: {error!r}"))
+            failed = EngineError(f"the approximate vector index failed: {error!r}")
+        self._growing = False
+        if failed is not None:
+            self._failed(failed)
 
     def _grow(self) -> None:
         """Index what is not indexed yet, what comes meanwhile too."""
@@ -136,15 +141,16 @@ class HnswBuild:
                 self._held = held
                 if self._stopping or matrix is not self._index.matrix:
                     return
-        self._index.set_near(matrix, Ready(hnsw, self._failed))
         self.problem = ""
+        self._index.set_near(matrix, Ready(hnsw, self._failed))
         log.info("%d vectors are in the approximate index: %.1f s", end, time.monotonic() - began)
 
     def _failed(self, error: EngineError) -> None:
+        """Searches are exact from now on; who is told of the failure finds them so."""
         log.warning("%s", error)
-        self.problem = str(error)
         self._not_before = time.monotonic() + self._config.embed_retry_max_seconds
         self._index.set_near(self._index.matrix, None)
+        self.problem = str(error)
 
 
 def _memory_of_machine() -> int:

@@ -210,6 +210,35 @@ def test_an_index_that_fails_is_reported_and_exact_search_serves(
     assert index.snapshot().near is None and build.progress().search == "exact"
 
 
+def test_who_is_told_of_a_failure_finds_exact_search(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    class Told(HnswBuild):
+        """Asks, as soon as there is a problem, which search there is."""
+
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            if name == "problem" and value:
+                said.append(self.progress().search)
+
+    def missing(name: str) -> None:
+        raise Unsupported(f"the DuckDB extension {name} is not installed", "install it")
+
+    build = Told(index, CONFIG)
+    with monkeypatch.context() as patch:
+        patch.setattr(extensions, "extension_path", missing)
+        grow(build, fails=True)
+    grow(build)
+    near = index.snapshot().near
+    assert isinstance(near, hnsw_build.Ready)
+    near.hnsw.close()
+    assert candidates(index, clustered(1)[0]) is None
+    assert said == ["exact", "exact"]
+    build.stop()
+
+
 # -- asking ----------------------------------------------------------------------------------
 def test_engrams_are_looked_at_whole_or_not_at_all(build: HnswBuild, index: Index) -> None:
     grow(build)
