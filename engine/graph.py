@@ -105,7 +105,7 @@ class Web:
         where little changed, while from nothing one more edge may turn all of them over.
         """
         plain = self._graph.as_undirected(mode="collapse")
-        membership = self._membership(before)
+        membership = self._membership(plain, before)
         rounds = _ROUNDS if membership is None else 1
         with _same_random():
             found = plain.community_leiden(
@@ -114,15 +114,20 @@ class Web:
         groups = [[int(self.numbers[at]) for at in group] for group in found]
         return sorted(groups, key=lambda group: (-len(group), group[0]))
 
-    def _membership(self, groups: Iterable[Sequence[int]]) -> list[int] | None:
-        """A community for each vertex, those of no group in one of their own; None: no groups."""
+    def _membership(self, plain: igraph.Graph, groups: Iterable[Sequence[int]]) -> list[int] | None:
+        """A community for each vertex: those of a group that are linked within it have one, all
+        others one of their own, for nothing would drive them apart. None: no two are together."""
         alone = list(range(len(self.numbers)))
-        membership = list(alone)
-        for group in groups:
-            members = [at for no in group if (at := self._vertex(no)) is not None]
-            for at in members:
-                membership[at] = members[0]
-        return membership if membership != alone else None
+        group = list(alone)
+        for members in groups:
+            here = [at for no in members if (at := self._vertex(no)) is not None]
+            for at in here:
+                group[at] = here[0]
+        if group == alone:
+            return None
+        within = [edge.index for edge in plain.es if group[edge.source] == group[edge.target]]
+        linked = plain.subgraph_edges(within, delete_vertices=False).connected_components()
+        return linked.membership if within else None
 
     def near(self, no: int, hops: int) -> list[list[int]]:
         """Engram numbers by their hops from `no`, itself first; edges are walked both ways."""

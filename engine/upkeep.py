@@ -16,6 +16,8 @@ from engine.check import check
 from engine.columns import ColumnCache
 from engine.digests.digests import Digests
 from engine.digests.extractive import Extractive
+from engine.digests.shelf import Shelf
+from engine.digests.worker import Worker
 from engine.embedding import embedding_of
 from engine.errors import StoreFull
 from engine.hnsw_build import HnswBuild
@@ -61,11 +63,13 @@ class Upkeep:
             lambda: state.languages.all(), lambda: hold(state.properties, state.catalogue)
         )
         self.columns = ColumnCache(state.entries)
-        self.digests = Digests(
-            state, self.columns, summariser or Extractive(), guard,
+        shelf = Shelf(state)
+        worker = Worker(
+            state, self.columns, shelf, summariser or Extractive(), guard,
             readers_first=self.background.let_readers_go_first,
             vectors_awaited=self.background.embeds,
         )  # fmt: skip
+        self.digests = Digests(state, self.columns, shelf, worker)
         self._outdated = outdated(state)
         # Deleted engrams whose links are still theirs, in the order of their deaths; changed under
         # the writer lock only. The first may be let go after `_mourned_ns`, read without it.

@@ -42,7 +42,7 @@ def show(name: str, as_json: bool, store: Path | None, namespace: tuple[str, ...
 @click.option("--anew", is_flag=True, help="Summarise what has not changed as well.")
 @store_options
 def rebuild(name: str | None, anew: bool, store: Path | None, namespace: tuple[str, ...]) -> None:
-    """Make stale digests, or the one NAME, and wait for that."""
+    """Make stale digests, or the one NAME alone, and wait for that."""
     from engramfs.cli_progress import bar
     from engramfs.client import connection
 
@@ -61,6 +61,9 @@ def rebuild(name: str | None, anew: bool, store: Path | None, namespace: tuple[s
     for each, why in failed:
         click.echo(f"{one_line(each)}: {one_line(why)}", err=True)
     made = found["made"]
-    click.echo(f"{made} digest{'' if made == 1 else 's'} up to date")
+    if named is None:
+        click.echo(f"{made} digest{'' if made == 1 else 's'} up to date")
+    elif made:
+        click.echo(f"{one_line(named)} is up to date")
     if failed:
         raise Failed(f"{len(failed)} digest{'' if len(failed) == 1 else 's'} could not be made")

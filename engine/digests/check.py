@@ -7,18 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from engine.columns import Columns
-from engine.digests.making import Leaves
+from engine.digests.making import Leaves, Means
 from engine.digests.scopes import TENANT, Ground
 from engine.digests.shelf import Shelf
-from engine.digests.tree import tree_of
-from engine.state import State
 from engine.store.digests import At, DigestRow
 from engine.store.places import pack_namespace
 
 
-def disagreements(
-    state: State, columns: Columns, shelf: Shelf, maker: str
-) -> Iterator[tuple[At, str]]:
+def disagreements(columns: Columns, shelf: Shelf, means: Means) -> Iterator[tuple[At, str]]:
     """Where, and a sentence; the caller holds the writer lock. A stale one has nothing to prove."""
     rows, broken = shelf.stored()
     for at in broken:
@@ -33,11 +29,14 @@ def disagreements(
             continue
         if ground.among(row.members).engrams != len(row.members):
             yield at, f"the digest {row.name} covers engrams that are not there"
-        elif row.maker == maker and row.name != TENANT and _hash(state, columns, row) != row.hash:
+        elif (
+            row.maker == means.maker
+            and row.name != TENANT
+            and _hash(columns, row, means) != row.hash
+        ):
             yield at, f"the digest {row.name} was not made of what its engrams say"
 
 
-def _hash(state: State, columns: Columns, row: DigestRow) -> str:
-    config = state.config
-    leaves = Leaves(state).of([columns.entry(no) for no in row.members.tolist()])
-    return tree_of(leaves, row.maker, config.digest_tokens, config.digest_group_tokens).hash
+def _hash(columns: Columns, row: DigestRow, means: Means) -> str:
+    leaves = Leaves(means.state).of([columns.entry(no) for no in row.members.tolist()])
+    return means.tree_of(leaves).hash

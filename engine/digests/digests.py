@@ -11,48 +11,34 @@ import numpy as np
 
 from engine.columns import ColumnCache, Columns
 from engine.digests.check import disagreements
-from engine.digests.passing import made_by
+from engine.digests.request import Request
 from engine.digests.scopes import TENANT, Ground, level_of, tells_of, title_of
 from engine.digests.shelf import Shelf
 from engine.digests.worker import Worker
 from engine.errors import EngineError, NotFound, SummariserFailed, shown
 from engine.model import Degraded, Digest, DigestCounts, Namespace, Problem
 from engine.namespace import Scope
-from engine.ports import Guard, Summariser
 from engine.state import State
 from engine.store.digests import DigestRow
 
 WHAT = "digests"  # the surface, as answers name it
 _WAIT_SECONDS = 0.2  # between two looks at the progress of a rebuild
 _GROUNDS = 100  # namespaces whose standing is kept until something changes
+_MAP = "`engramfs digest map` tells those that there are"
 _REPAIR = "run `engramfs check --repair`"
 
 
 class Digests:
     """Use `start` and `stop` once each; the rest from any thread."""
 
-    def __init__(
-        self,
-        state: State,
-        columns: ColumnCache,
-        summariser: Summariser,
-        guard: Guard | None,
-        *,
-        readers_first: Callable[[], None],
-        vectors_awaited: Callable[[], bool],
-    ) -> None:
+    def __init__(self, state: State, columns: ColumnCache, shelf: Shelf, worker: Worker) -> None:
         self._state = state
         self._columns = columns
-        self._shelf = Shelf(state)
-        self._vectors_awaited = vectors_awaited
-        self._worker = Worker(
-            state, columns, self._shelf, summariser, guard,
-            readers_first=readers_first, vectors_awaited=vectors_awaited,
-        )  # fmt: skip
-        self._summariser = summariser
+        self._shelf = shelf
+        self._worker = worker
         self._grounds: tuple[Columns | None, dict[Namespace, Ground]] = (None, {})  # of the last
-        self.start, self.stop = self._worker.start, self._worker.stop
-        self.changed, self.prune = self._worker.changed, self._shelf.prune
+        self.start, self.stop = worker.start, worker.stop
+        self.changed, self.prune = worker.changed, shelf.prune
 
     # -- reading -----------------------------------------------------------------------
     def fresh(
@@ -85,9 +71,7 @@ class Digests:
             digest = self._digest(ground, name, row)
             if digest is not None:
                 return digest
-        raise NotFound(
-            f"there is no digest {shown(name)}", "`engramfs digest map` tells those that there are"
-        )
+        raise NotFound(f"there is no digest {shown(name)}", _MAP)
 
     def counts(self, scope: Scope) -> DigestCounts:
         """For `.status`: of the namespaces that the scope covers."""
@@ -146,7 +130,7 @@ class Digests:
         many = f"{waiting} of {of}"  # short: a recall in Markdown has few tokens for reasons
         if not self._state.config.digests:
             yield f"{many} are not up to date, and are made only by `engramfs digest rebuild`"
-        elif self._vectors_awaited():
+        elif self._worker.vectors_awaited():
             yield f"{many} wait for pending vectors"
         else:
             yield f"{many} are being made"
@@ -166,24 +150,33 @@ class Digests:
     ) -> tuple[Digest, ...]:
         """Make the digests of exactly the scope's namespace now, or one of them, and wait for that.
 
-        What did not change is not summarised again, unless `anew`. One that cannot be made is stale
-        in the answer and says why. `progress(done, of)`. Raises NotFound for a name that is none,
-        SummariserFailed when the summariser does not answer.
+        What did not change is not summarised again, unless `anew`. With the tenant those are made
+        that it rests on, where they are stale. One that cannot be made is stale in the answer and
+        says why. `progress(done, of)`. Raises NotFound for a name that is none, SummariserFailed
+        when the summariser does not answer.
         """
         if name is not None:
             self.one(scope, name)
         request = self._worker.ask(scope.attributes, name, anew=anew)
+        try:
+            self._await(request, progress or (lambda done, of: None))
+        except BaseException:
+            request.given_up = True
+            raise
+        found = self.all(scope)
+        if name is not None and all(digest.name != name for digest in found):
+            raise NotFound(f"there is no digest {shown(name)} any more", _MAP)
+        return found
+
+    def _await(self, request: Request, progress: Callable[[int, int], None]) -> None:
         while not request.finished.wait(_WAIT_SECONDS) and not self._worker.stopping:
             hanging = self._hanging()
             if hanging:
                 raise SummariserFailed(hanging, "see `summarizer.command`")
-            if progress is not None:
-                progress(request.done, request.total)
+            progress(request.done, request.total)
         if self._worker.stopping:
             raise EngineError("the engine was closed while digests were made")
-        if progress is not None:
-            progress(request.done, request.total)
-        return self.all(scope)
+        progress(request.done, request.total)
 
     def mark_stale(self) -> None:
         """Look at each again, as if all its engrams had changed."""
@@ -193,8 +186,7 @@ class Digests:
     def check(self, repair: bool = False) -> tuple[Problem, ...]:
         """What stored digests say that is not so; with `repair` those go, and are made again."""
         with self._state.store.lock:
-            maker = made_by(self._summariser, self._state.config)
-            found = list(disagreements(self._state, self._columns.now(), self._shelf, maker))
+            found = list(disagreements(self._columns.now(), self._shelf, self._worker.means))
             if repair and found:
                 self._shelf.discard([at for at, _ in found])
                 self.changed()

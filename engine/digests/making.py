@@ -1,4 +1,4 @@
-"""Making the text of one digest: its tree, the texts that are there already, those that are not."""
+"""Making the text of one digest: the texts that are there already, and those that are not."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ class Outrun(Exception):
 
 class Stopped(Exception):
     """The engine closes."""
+
+
+class Postponed(Exception):
+    """Somebody asks for a digest, who comes first; what is made already is kept."""
 
 
 @dataclass(slots=True)
@@ -77,17 +81,41 @@ def unreadable(state: State, entry: Entry) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
-    """Makes texts for one namespace at one moment."""
+class Means:
+    """What digests of any namespace are made with."""
 
     state: State
     summariser: Summariser
     guard: Guard | None
+    call: Call
+    give_way: Callable[[], None]  # to readers; raises Postponed
+    stopped: Callable[[], None]  # raises Stopped when the engine closes
+
+    @property
+    def maker(self) -> str:
+        """All that a text depends on beside the engrams; another, and digests are made anew."""
+        config = self.state.config
+        numbers = config.digest_tokens, config.digest_group_tokens, config.digest_characters
+        return f"{tree.RECIPE} {' '.join(map(str, numbers))} {self.summariser.fingerprint}"
+
+    def tree_of(self, leaves: Sequence[tuple[int, str]]) -> Node:
+        """The tree over (engram number, hash)."""
+        config = self.state.config
+        return tree.tree_of(leaves, self.maker, config.digest_tokens, config.digest_group_tokens)
+
+    def tree_over(self, nodes: Sequence[tuple[str, str]]) -> Node:
+        """The tree over other digests by (name, hash)."""
+        config = self.state.config
+        return tree.tree_over(nodes, self.maker, config.digest_tokens, config.digest_group_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Makes texts for one namespace at one moment."""
+
+    means: Means
     ground: Ground
     weights: Floats
-    call: Call
-    pause: Callable[[], None]  # let readers go first
-    stopped: Callable[[], None]  # raises Stopped when the engine closes
 
     def text(
         self, name: str, title: str, whole: Node, given: Mapping[str, Text], *, anew: bool = False
@@ -99,7 +127,7 @@ class Maker:
         """
         known: dict[str, str] = {}
         if not anew:
-            with self.state.store.cursor() as cursor:
+            with self.means.state.store.cursor() as cursor:
                 hashes = {node.hash for node in whole.all()}
                 known = stored.texts(cursor, self.ground.namespace, hashes)
         return self._made(name, title, whole, whole, known, given)
@@ -123,49 +151,51 @@ class Maker:
                 made = self._made(name, title, whole, child, known, given)
                 below = np.array(child.engrams(), np.int64)
                 weight = float(self.weights[below].mean()) if len(below) else 1.0
-                texts.append(Text(-1, name, title, (made,), middle(self.state, below), weight))
-        config = self.state.config
+                texts.append(
+                    Text(-1, name, title, (made,), middle(self.means.state, below), weight)
+                )
+        config = self.means.state.config
         tokens = config.digest_tokens if node is whole else config.digest_group_tokens
         text = self._summarised(texts, tokens)
-        with self.state.store.lock:
-            self.stopped()
-            with self.state.store.transaction() as cursor:
+        with self.means.state.store.lock:
+            self.means.stopped()
+            with self.means.state.store.transaction() as cursor:
                 stored.keep_text(cursor, self.ground.namespace, name, node.hash, text)
         known[node.hash] = text
         return text
 
     def _engrams(self, numbers: Sequence[int]) -> list[Text]:
         entries = [self.ground.columns.entry(no) for no in numbers]
-        found = texts_of(self.state, entries, self.weights)
+        found = texts_of(self.means.state, entries, self.weights)
         for entry in entries:
             if entry.no not in found:
-                unreadable(self.state, entry)
+                unreadable(self.means.state, entry)
         return [found[no] for no in numbers if no in found]
 
     def _summarised(self, texts: Sequence[Text], tokens: int) -> str:
-        self.pause()
-        self.stopped()
-        self.call.since = time.monotonic()
+        self.means.give_way()
+        self.means.stopped()
+        self.means.call.since = time.monotonic()
         try:
             self._vet(texts)
-            text = self.summariser.summarise(texts, tokens)
+            text = self.means.summariser.summarise(texts, tokens)
         except EngineError:
-            self.stopped()  # its end is no failure then
+            self.means.stopped()  # its end is no failure then
             raise
         except (Exception, SystemExit) as error:  # the latter would end the thread without a word
-            self.stopped()
+            self.means.stopped()
             raise SummariserFailed(f"the summariser failed: {error!r}") from error
         finally:
-            self.call.since = None
+            self.means.call.since = None
         if not isinstance(text, str) or not text.strip():
             raise SummariserFailed("the summariser gave no text")
         return text.encode("utf-8", "replace").decode()
 
     def _vet(self, texts: Sequence[Text]) -> None:
-        if self.guard is None:
+        if self.means.guard is None:
             return
         try:
-            answer = self.guard(texts)
+            answer = self.means.guard(texts)
         except GuardRefused:
             raise
         except (Exception, SystemExit) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,61 +12,47 @@ import numpy as np
 from engine import graph
 from engine.analysis import linked
 from engine.columns import ColumnCache
-from engine.config import Config
 from engine.digests import scopes
-from engine.digests.making import Call, Leaves, Maker, Outrun
+from engine.digests.making import Leaves, Maker, Means, Outrun
 from engine.digests.request import Request
 from engine.digests.scopes import TENANT, Floats, Ground, Shape
 from engine.digests.shelf import Shelf
 from engine.digests.texts import middle
-from engine.digests.tree import RECIPE, Node, tree_of, tree_over
+from engine.digests.tree import Node
 from engine.digests.troubles import Troubles, sentence
 from engine.errors import EngineError
 from engine.graph import Web
 from engine.masks import SUPERSEDED
 from engine.model import Namespace
 from engine.namespace import Scope
-from engine.ports import Guard, Summariser, Text
-from engine.state import State
+from engine.ports import Text
 from engine.store.digests import DigestRow
 
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """A namespace as one round sees it."""
+    """A namespace as one round sees it; `covered`, `source` and `target` are its edges."""
 
     ground: Ground
     superseded: set[int]
     weights: Floats
-    edges: str  # the hash of the edges that `groups` were found by
-    groups: Sequence[Sequence[int]]
+    covered: graph.Numbers
+    source: graph.Numbers
+    target: graph.Numbers
 
 
 class Pass:
     """Rounds over namespaces, one at a time, in the digest worker's thread."""
 
     def __init__(
-        self,
-        state: State,
-        columns: ColumnCache,
-        shelf: Shelf,
-        summariser: Summariser,
-        guard: Guard | None,
-        call: Call,
-        troubles: Troubles,
-        readers_first: Callable[[], None],
-        stopped: Callable[[], None],
+        self, columns: ColumnCache, shelf: Shelf, means: Means, troubles: Troubles
     ) -> None:
-        self._state = state
+        self._state = means.state
         self._columns = columns
         self._shelf = shelf
-        self._summariser = summariser
-        self._guard = guard
-        self._call = call
+        self._means = means
         self._troubles = troubles
-        self._readers_first = readers_first
-        self._stopped = stopped
-        self._leaves = Leaves(state)
+        self._leaves = Leaves(means.state)
         self._groups: dict[Namespace, tuple[str, list[list[int]]]] = {}  # with the edges' hash
         self._looked: dict[Namespace, float] = {}  # when communities were looked for (monotonic)
         self._due: dict[Namespace, float] = {}  # when they are to be looked for again (monotonic)
@@ -76,76 +62,71 @@ class Pass:
         return min(self._due.values(), default=math.inf)
 
     def namespace(self, namespace: Namespace, request: Request | None = None) -> None:
-        """Make what a namespace lacks, or what is asked for; what fails is noted and left.
+        """Make what a namespace lacks, or exactly what is asked for; what fails is noted and left.
 
-        Raises Stopped, and EngineError where the store cannot be read.
+        Raises Stopped, Postponed, and EngineError where the store cannot be read.
         """
-        moment = self._moment(namespace, asked=request is not None)
+        moment = self._moment(namespace)
         ground = moment.ground
+        wanted = request.name if request is not None else None
         shapes = scopes.kinds(ground, moment.superseded)
-        shapes += scopes.communities(
-            ground, moment.groups, moment.superseded, moment.weights,
-            self._state.config.digest_community,
-        )  # fmt: skip
+        edges = ""
+        if wanted not in {shape.name for shape in shapes}:
+            edges, groups = self._communities(moment, asked=request is not None)
+            shapes += scopes.communities(
+                ground, groups, moment.superseded, moment.weights,
+                self._state.config.digest_community,
+            )  # fmt: skip
         names = {shape.name for shape in shapes} | ({TENANT} if ground.whole.engrams else set())
         gone = self._shelf.of(namespace).keys() - names
+        if wanted in (None, TENANT):
+            self._troubles.keep_only(namespace, names)
+        else:
+            gone &= {wanted}
+            shapes = [shape for shape in shapes if shape.name == wanted]
         if gone:
             self._shelf.drop(namespace, gone)
-        self._troubles.keep_only(namespace, names)
-        wanted = request.name if request is not None else None
-        if wanted not in (None, TENANT):
-            shapes = [shape for shape in shapes if shape.name == wanted]
         if request is not None:
             request.total = len(shapes) + (wanted in (None, TENANT))
-        maker = self._maker(moment)
+        maker = Maker(self._means, ground, moment.weights)
         try:
             for shape in shapes:
                 self._scope(maker, shape, request)
             if wanted in (None, TENANT) and ground.whole.engrams:
-                self._tenant(maker, shapes, moment.edges, request)
+                self._tenant(maker, shapes, edges, request)
         except Outrun:
             return  # the commit that outran it has called for the next round
 
-    def _moment(self, namespace: Namespace, *, asked: bool) -> _Moment:
+    def _moment(self, namespace: Namespace) -> _Moment:
         state = self._state
         with state.store.lock:  # entries and properties of one commit
             columns = self._columns.now()
             superseded = set(state.properties.having(SUPERSEDED))
         ground = Ground(columns, namespace)
-        scope = Scope(namespace, exact=True)
-        covered, source, target = linked(state, columns, scope)
+        covered, source, target = linked(state, columns, Scope(namespace, exact=True))
         longest = max(len(columns), int(source.max(initial=-1)) + 1)
         longest = max(longest, int(target.max(initial=-1)) + 1)
         weights = scopes.weights_of(longest, ground, source, target)
-        edges = scopes.hash_of_edges(source, target)
-        found, groups = self._communities(ground, edges, covered, source, target, asked=asked)
-        return _Moment(ground, superseded, weights, found, groups)
+        return _Moment(ground, superseded, weights, covered, source, target)
 
-    def _communities(
-        self,
-        ground: Ground,
-        edges: str,
-        covered: graph.Numbers,
-        source: graph.Numbers,
-        target: graph.Numbers,
-        *,
-        asked: bool,
-    ) -> tuple[str, list[list[int]]]:
+    def _communities(self, moment: _Moment, *, asked: bool) -> tuple[str, list[list[int]]]:
         """(hash of the edges that they were found by, the groups). They are looked for when edges
-        changed, and not too often."""
-        namespace, config = ground.namespace, self._state.config
+        changed, and not too often; among very many edges not at all, and the hash is ""."""
+        namespace, config = moment.ground.namespace, self._state.config
         self._due.pop(namespace, None)
+        if len(moment.source) > config.digest_edges:
+            return "", []
+        edges = scopes.hash_of_edges(moment.source, moment.target)
         held = self._groups.get(namespace) or self._stored_groups(namespace)
         if held[0] == edges:
             return held
-        if len(source) > config.digest_edges:
-            return edges, []
         due = self._looked.get(namespace, -math.inf) + config.digest_communities_seconds
         if not asked and time.monotonic() < due:
             self._due[namespace] = due
             return held
-        self._readers_first()
-        groups = Web(covered, source, target).communities(held[1]) if len(source) else []
+        self._means.give_way()
+        web = Web(moment.covered, moment.source, moment.target)
+        groups = web.communities(held[1]) if len(moment.source) else []
         held = edges, [group for group in groups if len(group) >= config.digest_community]
         self._groups[namespace] = held
         self._looked[namespace] = time.monotonic()
@@ -157,32 +138,21 @@ class Pass:
         groups = [row.members.tolist() for name, row in rows.items() if scopes.is_community(name)]
         return (rows[TENANT].edges, groups) if TENANT in rows else ("", [])
 
-    def _maker(self, moment: _Moment) -> Maker:
-        return Maker(
-            self._state, self._summariser, self._guard, moment.ground, moment.weights, self._call,
-            self._readers_first, self._stopped,
-        )  # fmt: skip
-
-    def _made_by(self) -> str:
-        return made_by(self._summariser, self._state.config)
-
     # -- one digest ------------------------------------------------------------------------
     def _scope(self, maker: Maker, shape: Shape, request: Request | None) -> None:
-        namespace, config = maker.ground.namespace, self._state.config
+        """Make one; where the tenant is asked for, what it rests on, if that does not stand."""
+        namespace = maker.ground.namespace
         row = self._shelf.of(namespace).get(shape.name)
-        anew = request is not None and request.anew
-        fits = row is not None and _fits(row, shape, self._made_by())
+        anew = request is not None and request.anew and request.name in (None, shape.name)
+        fits = row is not None and _fits(row, shape, self._means.maker)
         if (not fits or anew) and (
             request is not None or not self._troubles.waits(namespace, shape.name)
         ):
-            self._stopped()
+            self._means.stopped()
             leaves = self._leaves.of(
                 [maker.ground.columns.entry(no) for no in shape.members.tolist()]
             )
-            whole = tree_of(
-                leaves, self._made_by(), config.digest_tokens, config.digest_group_tokens
-            )
-            self._make(maker, shape, whole, {}, "", anew)
+            self._make(maker, shape, self._means.tree_of(leaves), {}, "", anew)
         elif fits:
             self._troubles.well(namespace, shape.name)
         if request is not None:
@@ -191,11 +161,11 @@ class Pass:
     def _tenant(
         self, maker: Maker, shapes: Sequence[Shape], edges: str, request: Request | None
     ) -> None:
-        ground, config = maker.ground, self._state.config
+        ground = maker.ground
         rows = self._shelf.of(ground.namespace)
         for shape in shapes:
             below = rows.get(shape.name)
-            if below is None or not _fits(below, shape, self._made_by()):
+            if below is None or not _fits(below, shape, self._means.maker):
                 reason = f"it rests on {shape.name}, which could not be made"
                 self._troubles.failed(ground.namespace, TENANT, reason, rests=True)
                 return
@@ -208,16 +178,12 @@ class Pass:
             )
             for row in told
         }  # fmt: skip
-        whole = tree_over(
-            [(row.name, row.hash) for row in told],
-            self._made_by(),
-            config.digest_tokens, config.digest_group_tokens,
-        )  # fmt: skip
+        whole = self._means.tree_over([(row.name, row.hash) for row in told])
         members = np.unique(np.concatenate([np.zeros(0, np.int64), *(row.members for row in told)]))
         title = scopes.title_of(TENANT, ground.namespace)
         shape = Shape(TENANT, title, members, ground.whole)
         row, anew = rows.get(TENANT), request is not None and request.anew
-        fits = row is not None and _fits(row, shape, self._made_by())
+        fits = row is not None and _fits(row, shape, self._means.maker)
         if row is not None and fits and (row.edges, row.hash) == (edges, whole.hash) and not anew:
             self._troubles.well(ground.namespace, TENANT)
         elif request is not None or not self._troubles.waits(ground.namespace, TENANT):
@@ -244,23 +210,17 @@ class Pass:
                 [text] = only.passages
             else:
                 text = maker.text(name, shape.title, whole, given, anew=anew)
-            self._stopped()
+            self._means.stopped()
             row = DigestRow(
-                namespace, name, shape.title, whole.hash, self._made_by(), shape.members,
+                namespace, name, shape.title, whole.hash, self._means.maker, shape.members,
                 shape.standing.engrams, shape.standing.seq, edges, self._state.clock(), text,
             )  # fmt: skip
             self._shelf.keep(row, {node.hash for node in whole.all()})
         except EngineError as error:
-            self._stopped()
+            self._means.stopped()
             self._troubles.failed(namespace, name, sentence(error))
         else:
             self._troubles.well(namespace, name)
-
-
-def made_by(summariser: Summariser, config: Config) -> str:
-    """All that a text depends on beside the engrams; another one, and digests are made anew."""
-    numbers = config.digest_tokens, config.digest_group_tokens, config.digest_characters
-    return f"{RECIPE} {' '.join(map(str, numbers))} {summariser.fingerprint}"
 
 
 def _fits(row: DigestRow, shape: Shape, maker: str) -> bool:

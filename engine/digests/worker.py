@@ -1,8 +1,9 @@
 """Who makes digests: a thread of low priority that sleeps until something changed.
 
 It makes them a second after the last commit, ten at most after the first, outside the writer lock
-but for its own short transactions. What cannot be made stays stale, with the reason, and is tried
-again with growing pauses. A summariser that hangs holds up this thread and nothing else.
+but for its own short transactions. Whoever asks for digests is served between two of them. What
+cannot be made stays stale, with the reason, and is tried again with growing pauses. A summariser
+that hangs holds up this thread and nothing else.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 
 from engine.columns import ColumnCache
-from engine.digests.making import Call, Stopped
+from engine.digests.making import Call, Means, Postponed, Stopped
 from engine.digests.passing import Pass
 from engine.digests.request import Request
 from engine.digests.scopes import signs
@@ -47,58 +48,59 @@ class Worker:
         readers_first: Callable[[], None],
         vectors_awaited: Callable[[], bool],
     ) -> None:
-        self._state = state
+        self._config = state.config
+        self._entries = state.entries
+        self._edges = state.edges
         self._columns = columns
         self._shelf = shelf
         found = (getattr(each, "stop", None) for each in (summariser, guard))
         self._stops = [stop for stop in found if stop is not None]
-        self._vectors_awaited = vectors_awaited
-        self.call = Call()
+        self._readers_first = readers_first
+        self.vectors_awaited = vectors_awaited
+        self.means = Means(state, summariser, guard, Call(), self._give_way, self._check)
         self.troubles = Troubles(state.config)
-        self._pass = Pass(
-            state, columns, shelf, summariser, guard, self.call, self.troubles,
-            readers_first, self._check,
-        )  # fmt: skip
+        self._pass = Pass(columns, shelf, self.means, self.troubles)
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._requests: deque[Request] = deque()
-        self._news = threading.Event()  # something changed, or somebody asks
-        self._urgent = threading.Event()  # somebody asks, or it is the end
+        self._woken = threading.Event()  # a first change, a request, or the end
         self._stopping = False
-        self._first = self._last = 0.0  # changes not looked at yet (monotonic)
+        self._in_round = False
+        self._first = self._last = math.inf  # changes not looked at yet (monotonic); inf: none
         self._look_at = math.inf  # when to look again without a change
         self._seen: dict[Namespace, object] = {}  # the signs of those looked at
 
     # -- what others tell --------------------------------------------------------------
     def start(self) -> None:
         """Look at what there is, if digests are made without being asked for."""
-        self._state.entries.follow(lambda engrams: self.changed())
+        self._entries.follow(lambda engrams: self.changed())
         self.changed()
 
     def changed(self) -> None:
         """A commit was made. It wakes nobody but at the first one in a while."""
-        if not self._state.config.digests:
+        if not self._config.digests:
             return
-        self._last = time.monotonic()
-        if not self._news.is_set():
-            self._first = self._last
-            self._news.set()
+        now = time.monotonic()
+        first = math.isinf(self._first)
+        if first:
+            self._first = now
+        self._last = now
+        if first:
+            self._woken.set()
             self._run_thread()
 
     def ask(self, namespace: Namespace, name: str | None, *, anew: bool) -> Request:
-        """Make what is stale now; `anew`: what is fresh too."""
+        """Make now what is stale, or the one of that name; `anew`: what is fresh too."""
         request = Request(namespace, name, anew)
         self._requests.append(request)
-        self._urgent.set()
-        self._news.set()
+        self._woken.set()
         self._run_thread()
         return request
 
     def stop(self) -> None:
         """End. A summariser that does not even then is left behind, and nothing of it is kept."""
         self._stopping = True
-        self._urgent.set()
-        self._news.set()
+        self._woken.set()
         thread = self._thread
         if thread is None:
             return
@@ -114,9 +116,9 @@ class Worker:
 
     def hangs(self) -> float:
         """Seconds that the summariser has not answered, where that is too long; else 0."""
-        since = self.call.since
+        since = self.means.call.since
         silent = time.monotonic() - since if since is not None else 0.0
-        return silent if silent > self._state.config.digest_silence_seconds else 0.0
+        return silent if silent > self._config.digest_silence_seconds else 0.0
 
     # -- the thread ----------------------------------------------------------------------
     def _stop_programs(self) -> None:
@@ -142,60 +144,77 @@ class Worker:
         except OSError as error:
             log.warning("digests are made at the usual priority: %s", error)
         while not self._stopping:
-            pause = self._look_at - time.monotonic()
-            self._news.wait(None if math.isinf(pause) else max(pause, 0.0))
-            self._debounce()
-            self._news.clear()
-            self._urgent.clear()
-            if not self._stopping:
-                self._work()
+            self._woken.clear()
+            if self._requests:
+                self._answer(self._requests.popleft())
+                continue
+            pause = self._due() - time.monotonic()
+            if pause > 0:
+                self._woken.wait(None if math.isinf(pause) else pause)
+            else:
+                self._round()
         for request in self._requests:
             request.finished.set()
 
-    def _debounce(self) -> None:
-        config = self._state.config
-        while self._news.is_set() and not self._stopping:
-            quiet = self._last + config.digest_debounce_seconds
-            latest = self._first + config.digest_wait_seconds
-            wait = min(quiet, latest) - time.monotonic()
-            if wait <= 0 or self._urgent.wait(wait):
-                return
+    def _due(self) -> float:
+        """When (monotonic) the next round is."""
+        quiet = self._last + self._config.digest_debounce_seconds
+        return min(quiet, self._first + self._config.digest_wait_seconds, self._look_at)
 
-    def _work(self) -> None:
-        requests = [self._requests.popleft() for _ in range(len(self._requests))]
-        self._look_at = math.inf
+    def _answer(self, request: Request) -> None:
+        """Make exactly what is asked for. What was found out besides is left to the next round."""
         try:
-            for request in requests:
+            if not request.given_up:
                 self._pass.namespace(request.namespace, request)
-            if self._state.config.digests:
-                self._all()
+                self.troubles.ended()
+            soon = self._config.digest_debounce_seconds
+        except Stopped:
+            return
+        except Exception as error:
+            log.exception("digests could not be made")
+            soon = self.troubles.broke(error)
+        finally:
+            request.finished.set()
+        self._seen.pop(request.namespace, None)
+        if self._config.digests:
+            self._look_at = min(self._look_at, time.monotonic() + soon)
+
+    def _round(self) -> None:
+        self._first = self._last = self._look_at = math.inf
+        self._in_round = True
+        try:
+            self._all()
             self.troubles.ended()
         except Stopped:
             pass
+        except Postponed:
+            self._look_at = -math.inf
         except Exception as error:
             log.exception("digests could not be made")
             self._look_at = time.monotonic() + self.troubles.broke(error)
         finally:
-            for request in requests:
-                request.finished.set()
+            self._in_round = False
 
     def _all(self) -> None:
         """Every namespace in which something is new."""
-        if self._vectors_awaited():  # they decide which sentences are central
+        if self.vectors_awaited():  # they decide which sentences are central
             self._look_at = time.monotonic() + _LOOK_SECONDS
             return
         retry = self.troubles.due() or self._pass.next_look() <= time.monotonic()
-        columns = self._columns.now()
-        now = signs(columns, *self._state.edges.ends())
+        now = signs(self._columns.now(), *self._edges.ends())
         for namespace in dict.fromkeys([*now, *self._shelf.namespaces()]):
             sign = now.get(namespace)
             if retry or namespace not in self._seen or self._seen[namespace] != sign:
+                self._seen.pop(namespace, None)  # until it has been looked at to the end
                 self._pass.namespace(namespace)
                 self._seen[namespace] = sign
-        self._look_at = self._next_look()
+        self._look_at = min(self.troubles.next_try(), self._pass.next_look())
 
-    def _next_look(self) -> float:
-        return min(self.troubles.next_try(), self._pass.next_look())
+    def _give_way(self) -> None:
+        """To readers, and in a round to whoever asks for digests."""
+        if self._in_round and self._requests:
+            raise Postponed
+        self._readers_first()
 
     def _check(self) -> None:
         if self._stopping:

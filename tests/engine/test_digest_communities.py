@@ -13,6 +13,7 @@ import pytest
 from engine.config import Config
 from engine.digests.request import Request
 from engine.errors import SummariserFailed
+from engine.graph import Web
 from engine.model import Digest, Namespace
 from engine.namespace import Scope
 from engine.store import digests as stored
@@ -92,6 +93,13 @@ def test_a_member_that_goes_leaves_the_others_under_the_same_name() -> None:
     assert communities(desk) == []
 
 
+def test_those_that_nothing_links_any_more_are_no_community() -> None:
+    """They were one before, and nothing is gained by driving apart what has no edges."""
+    everybody, source, target = np.arange(6), np.array([0, 1]), np.array([1, 2])
+    web = Web(everybody.astype(np.int32), source.astype(np.int32), target.astype(np.int32))
+    assert web.communities([[3, 4, 5], [0, 1, 2]]) == [[0, 1, 2], [3], [4], [5]]
+
+
 def test_a_link_by_hand_makes_no_digest_stale_but_another_community() -> None:
     """A digest says what its members say; who belongs together is looked at again soon."""
     desk = Desk(config=OFF, summariser=Counting())
@@ -108,8 +116,6 @@ def test_a_link_by_hand_makes_no_digest_stale_but_another_community() -> None:
 
 
 def test_communities_stand_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from engine.graph import Web
-
     made = Counting()
     desk = Desk(tmp_path, config=OFF, summariser=made)
     rings(desk, "a", "b")

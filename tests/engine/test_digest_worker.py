@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -73,15 +74,13 @@ def test_many_commits_are_waited_for_but_not_for_ever() -> None:
     """The wait ends so long after the first change, however often others follow."""
     desk = Desk(config=OFF)
     worker = desk.engine._upkeep.digests._worker
-    now = time.monotonic()
-    worker._news.set()
-    worker._first, worker._last = now - 10.5, now
-    worker._debounce()  # it would wait a second for quiet
-    worker._first, worker._last = now, now - 1.5
-    worker._debounce()
-    worker._stopping = True
-    worker._first = worker._last = now + 1_000
-    worker._debounce()
+    assert worker._due() == math.inf
+    worker._first, worker._last = 100.0, 103.0
+    assert worker._due() == 104.0, "a second of quiet"
+    worker._last = 109.5
+    assert worker._due() == 110.0, "ten after the first"
+    worker._look_at = 102.0
+    assert worker._due() == 102.0
 
 
 def test_they_wait_for_vectors_unless_those_do_not_come() -> None:

@@ -14,8 +14,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from engine.config import Config
 from engine.digests.making import Leaves
-from engine.digests.passing import made_by
-from engine.digests.tree import tree_of
 from engine.model import Draft
 from engine.namespace import Scope
 from tests.engine.desk import Desk
@@ -108,7 +106,7 @@ class DigestMachine(RuleBasedStateMachine):
     def no_digest_is_stale(self) -> None:
         engine = self.desk.engine
         columns = engine._upkeep.columns.now()
-        maker = made_by(self.made, CONFIG)
+        means = engine._upkeep.digests._worker.means
         for scope in SCOPES:
             live = engine.entries(scope)
             fresh, _ = engine.reading.digests(scope)
@@ -125,8 +123,7 @@ class DigestMachine(RuleBasedStateMachine):
                     assert set(members) == {entry.no for entry in live if entry.kind == kind}
                 entries = [columns.entry(no) for no in members]
                 leaves = Leaves(engine._state).of(entries)
-                numbers = CONFIG.digest_tokens, CONFIG.digest_group_tokens
-                assert digest.hash == tree_of(leaves, maker, *numbers).hash
+                assert digest.hash == means.tree_of(leaves).hash
                 said = (f"{each.title}: {self.texts[each.id]}" for each in entries)
                 assert digest.text == "\n".join(said)
 
