@@ -26,6 +26,7 @@ from engramfs.wire import Failed
 from tests.engine.hash_embedder import HashEmbedder
 
 SCOPE = Scope((), exact=True)
+NOW_NS = 1_800_000_000 * 10**9
 CALLER = Process(pid=1, tid=1, uid=0, gid=0, sid=1)
 NAMES = [name for name, search in SEARCHES.items() if not search.continues]
 LONG = "pump overheating " * 1_177  # 20,009 characters
@@ -64,8 +65,11 @@ ANSWERED = [
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Engine]:
-    config = Config(demand=False)  # what one question is given would count for the next
-    engine = Engine.open(":memory:", embed="inline", embedder=HashEmbedder(), config=config)
+    # What one question is given would count for the next; and scores fall as time passes.
+    config = Config(demand=False, recall_seconds=120.0, fresh_wait_seconds=120.0)
+    engine = Engine.open(
+        ":memory:", embed="inline", embedder=HashEmbedder(), config=config, clock=lambda: NOW_NS
+    )
     engine.make_kind("note")
     engine.put(SCOPE, Draft("note", "pump", f"# Pump\n\nThe pump overheats.\n\n{LINE}\n".encode()))
     yield engine
