@@ -76,6 +76,7 @@ class _Reloader:
         self._engine = engine
         self._scope = scope
         self._lock = threading.Lock()
+        self._one = threading.Lock()  # applies at a time: an earlier text never after a later one
         self._timer: threading.Timer | None = None
         self._applied = applied
 
@@ -94,21 +95,27 @@ class _Reloader:
         if timer is not None:
             timer.cancel()
             timer.join()
+        with self._one:
+            pass  # one that began before that timer may still have been at it
 
     def _reload(self) -> None:
-        try:
-            text = read_kinds(self._settings)
-            if text is None:
-                return
-            if text != self._applied:
-                for change in self._engine.apply_kinds(text):
-                    log.info("kinds: %s", change)
-                self._applied = text
-            self._engine.clear_notices(self._scope, "", _SLUG)
-        except Invalid as error:
-            self._notice(error.problems)
-        except (EngineError, FsError) as error:
-            self._notice((Problem(error.message, hint=error.hint),))
+        with self._one:
+            try:
+                self._apply()
+            except Invalid as error:
+                self._notice(error.problems)
+            except (EngineError, FsError) as error:
+                self._notice((Problem(error.message, hint=error.hint),))
+
+    def _apply(self) -> None:
+        text = read_kinds(self._settings)
+        if text is None:
+            return
+        if text != self._applied:
+            for change in self._engine.apply_kinds(text):
+                log.info("kinds: %s", change)
+            self._applied = text
+        self._engine.clear_notices(self._scope, "", _SLUG)
 
     def _notice(self, problems: tuple[Problem, ...]) -> None:
         for problem in problems:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from engine.engine import Engine
 from engine.errors import Problem
 from engine.namespace import Scope
-from engramfs.kinds_watch import watching
+from engramfs.kinds_watch import _Reloader, watching
 from engramfs.settings import load
 from tests.waiting import until
 
@@ -53,3 +55,34 @@ def test_only_what_is_wrong_with_the_file_as_it_is_now_is_told(
         until(lambda: "note" in engine.catalogue.kinds)
         until(lambda: not told())
     assert [notice.event for notice in engine.notices(SCOPE)] == ["request"]
+
+
+def test_a_text_that_takes_long_is_not_applied_after_a_later_one(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, apply, applied = tmp_path / "kinds.yaml", engine.apply_kinds, list[str]()
+    began, may = threading.Event(), threading.Event()
+
+    def slowly(text: str) -> tuple[str, ...]:
+        if not began.is_set():
+            began.set()
+            assert may.wait(120)
+        applied.append(text)
+        return apply(text)
+
+    monkeypatch.setattr(engine, "apply_kinds", slowly)
+    reloader = _Reloader(load(tmp_path, {"kinds": str(file)}), engine, SCOPE, KINDS)
+    texts = [f"{KINDS}  {name}: {{}}\n" for name in ("first", "second")]
+    with ThreadPoolExecutor(2) as pool:
+        file.write_text(texts[0])
+        first = pool.submit(reloader._reload)
+        assert began.wait(120)
+        file.write_text(texts[1])
+        second = pool.submit(reloader._reload)
+        until(second.running)
+        may.set()
+        first.result()
+        second.result()
+    reloader.stop()
+    assert applied == texts
+    assert "second" in engine.catalogue.kinds and "first" not in engine.catalogue.kinds
