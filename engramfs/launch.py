@@ -21,6 +21,7 @@ from types import MappingProxyType
 from typing import BinaryIO
 
 from engramfs import lock, mounts
+from engramfs.alive import alive
 from engramfs.errors import FsError
 from engramfs.wire import Failed
 
@@ -223,7 +224,8 @@ def unmount(mountpoint: str) -> None:
 
     def ended() -> bool:
         now = lock.holder(store)
-        return (now is None or now.pid != who.pid) and _no_helper(real)
+        left = now is None or now.pid != who.pid
+        return left and not alive(who.pid) and _no_helper(real)
 
     if not _wait(ended, _END_SECONDS):
         raise Failed(f"{mountpoint} is unmounted, but process {who.pid} has not ended yet")

@@ -11,6 +11,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engramfs.alive import alive
+
+# What is asked by a name may wait for a model, and for the words of time expressions, for a second
+# only, and a busy machine may take longer.
+PATIENT = {"ENGRAMFS_RECALL_SECONDS": "120", "ENGRAMFS_FRESH_WAIT_SECONDS": "120"}
+
 KINDS = """\
 kinds:
   task:
@@ -53,7 +59,7 @@ def run(*arguments: object, env: dict[str, str] | None = None) -> subprocess.Com
         [sys.executable, "-m", "engramfs", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         env={**os.environ, **(env or {})},
     )
 
@@ -72,7 +78,8 @@ class Mounted:
         with suppress(FileExistsError):  # a stale mount exists and is no directory
             self.root.mkdir()
         kinds = ["--kinds", self.kinds] if self.kinds else []
-        engramfs("mount", self.root, "--store", self.store, *kinds, *self.flags, env=self.extra)
+        settings = {**PATIENT, **self.extra}
+        engramfs("mount", self.root, "--store", self.store, *kinds, *self.flags, env=settings)
         return self
 
     def stop(self) -> None:
@@ -106,7 +113,7 @@ class Mounted:
             capture_output=True,
             text=True,
             errors="surrogateescape",
-            timeout=60,
+            timeout=300,
             env={**os.environ, **environment},
         )
 
@@ -132,6 +139,16 @@ def mounted(
     finally:
         if os.path.ismount(mount.root):
             mount.stop()
+
+
+def gone(pid: int) -> bool:
+    """Has the process ended, with all its threads, so that it holds nothing any more? Nobody may
+    have waited for it yet."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except FileNotFoundError:
+        return True
+    return threads == [str(pid)] and not alive(pid)
 
 
 def identity(path: Path) -> str:

@@ -14,7 +14,7 @@ from watchdog.events import FileSystemEventHandler
 from watchdog.observers import Observer
 
 from tests.cases.conftest import asker, paths
-from tests.mounted import Mounted, engramfs, identity, mounted, run, task
+from tests.mounted import Mounted, engramfs, gone, identity, mounted, run, task
 from tests.waiting import until
 
 
@@ -104,9 +104,11 @@ def test_26_kill_9_during_puts_then_plain_duckdb_then_mount(tmp_path: Path) -> N
         for line in writer.stdout:
             if int(line) == 60:
                 break
-        os.kill(mount.pid_from_lock(), signal.SIGKILL)
+        pid = mount.pid_from_lock()
+        os.kill(pid, signal.SIGKILL)
         rest = writer.stdout.read().split()
         writer.wait()
+        until(lambda: gone(pid))
         acknowledged = int(rest[-1]) if rest else 60
         import duckdb
 

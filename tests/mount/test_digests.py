@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.mounted import Mounted, engramfs, mounted, run
+from tests.mounted import Mounted, engramfs, gone, mounted, run
+from tests.waiting import until
 
 PUMP = "# Pump\n\nThe pump overheats when its seal leaks.\n"
 
@@ -127,7 +128,6 @@ def test_a_command_that_hangs_holds_up_nothing_and_ends_with_the_mount(tmp_path:
         sh(mount, f"until [ -s {child} ]; do sleep 0.05; done")
         assert sh(mount, "ls .digests; cat note/pump.md").endswith(PUMP)
         mount.stop()
-        assert rebuild.wait(60) == 1
-        pid = int(child.read_text())
-        assert not Path(f"/proc/{pid}").exists() or " Z " in Path(f"/proc/{pid}/stat").read_text()
+        assert rebuild.wait(120) == 1
+        until(lambda: gone(int(child.read_text())))
         mount.start()

@@ -7,7 +7,7 @@ import os
 import signal
 from pathlib import Path
 
-from tests.mounted import Mounted, engramfs, mounted, run
+from tests.mounted import Mounted, engramfs, gone, mounted, run
 from tests.waiting import until
 
 # However busy the machine is, `grep` is done within the time that counts as going through.
@@ -42,7 +42,7 @@ def test_a_killed_server_has_lost_events_at_most(tmp_path: Path) -> None:
         mount.sh("cat '.recall?q=words'; cat note/a.md")
         pid = mount.pid_from_lock()
         os.kill(pid, signal.SIGKILL)
-        until(lambda: not Path(f"/proc/{pid}/exe").exists())
+        until(lambda: gone(pid))
         run("umount", mount.root, "--store", mount.store)
         mount.start()
         assert events(mount)["recall"] in (0, 1) and events(mount)["read"] == 0
