@@ -124,7 +124,7 @@ class Config:
     digest_wait_seconds: float = 10.0  # … and the longest wait for that
     digest_tokens: int = 500  # of a digest
     digest_group_tokens: int = 250  # of a group, where a scope is too large for one summary
-    digest_characters: int = 2_000  # of an engram that the summariser is given
+    digest_characters: int = 2_000  # of an engram that the summariser is given: the most central
     digest_community: int = 3  # members of a community that has a digest
     # igraph keeps every other thread waiting while it looks for communities: 0.2 s with 20,000
     # edges, 0.4 s with 100,000 between 10,000 engrams, 2.7 s with 200,000 between 100,000

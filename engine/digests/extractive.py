@@ -18,7 +18,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.digests.sentences import LONGEST, sentences
+from engine.digests.sentences import LONGEST, open_fences, sentences
 from engine.errors import SummariserFailed
 from engine.ports import Text
 from engine.stop_words import every_stop_word
@@ -30,12 +30,12 @@ Words = frozenset[str]
 
 _PASSAGES = 200  # most central ones whose sentences are compared; of an engram …
 _PASSAGES_EACH = 3  # … so many, so that a long one does not speak for all
-_CHARACTERS = 50_000  # of an engram that are looked at
 _LEAST_WORDS = 3  # of a sentence, stop words not counted
 _RELEVANCE = 0.7  # share of the worth in MMR; the rest is newness
 _SAME = 0.8  # likeness from which two sentences are one, said twice
 _SHORT = 120  # characters; a longer sentence takes the room of others
 _LEAD = 1.1  # the first sentence of an engram is likelier to say what it is about
+_APART = "\n\n"  # between sentences out of a passage, so that none is read as one with the next
 _MISSES = 8  # sentences in a row that do not fit before it is full
 
 
@@ -47,7 +47,7 @@ class _Said:
     words: Words
     name: str  # of its engram
     at: int  # which of the texts
-    line: int  # order within it
+    line: tuple[int, int]  # order within it
     passage: int  # of all texts; -1: none, it is out of the digest of a group
     near: float  # how near its passage is to the middle of all, 0 to 1
     central: float  # its engram in the graph, and its place in it
@@ -56,7 +56,7 @@ class _Said:
 class Extractive:
     """`engine.ports.Summariser`: the most central sentences, as written."""
 
-    fingerprint = "extractive-1"  # another number whenever the same texts give another digest
+    fingerprint = "extractive-2"  # another number whenever the same texts give another digest
 
     def __init__(self, count: Callable[[str], int] | None = None) -> None:
         """`count` counts tokens; None: as o200k does, which is recall's default."""
@@ -106,6 +106,22 @@ def read_back(text: str) -> list[tuple[str, str]]:
     return found
 
 
+def excerpt(text: Text, characters: int) -> list[tuple[int, str]]:
+    """(passage, sentences of it) of what a long text says most centrally, in its order and within
+    so many characters; [] where no sentence fits.
+
+    It is the same choice as among the sentences of many texts: those nearest to the middle of all.
+    """
+    passages = _Passages([text], [1.0], each=_PASSAGES)
+    chosen = _chosen(
+        _best(_said(text, 0, passages)),
+        passages.vectors,
+        lambda some: sum(len(each.text) + len(_APART) for each in some) <= characters,
+    )
+    by_passage = groupby(chosen, key=lambda each: each.passage)
+    return [(at, _APART.join(each.text for each in some)) for at, some in by_passage]
+
+
 # -- what could be said ----------------------------------------------------------
 
 
@@ -115,10 +131,16 @@ def _candidates(texts: Sequence[Text], passages: _Passages) -> list[_Said]:
     if not said:  # nothing but titles
         titles = ((at, text, text.title or text.name) for at, text in enumerate(texts))
         said = [
-            _Said(title, _words(title), text.name or title, at, 0, -1, 1.0, passages.central[at])
+            _Said(
+                title, _words(title), text.name or title, at, (0, 0), -1, 1.0, passages.central[at]
+            )
             for at, text, title in titles
             if title
         ]
+    return _best(said)
+
+
+def _best(said: list[_Said]) -> list[_Said]:
     return [each for each in said if _good(each)] or said
 
 
@@ -140,28 +162,20 @@ def _said(text: Text, at: int, passages: _Passages) -> list[_Said]:
         passage = passages.first[at]
         if lines:
             return [
-                _Said(line, _words(line), name, at, order, passage, near.get(0, 1.0), central)
+                _Said(line, _words(line), name, at, (0, order), passage, near.get(0, 1.0), central)
                 for order, (name, line) in enumerate(lines)
             ]
-    if not near:
-        return []
-    ends, whole = _joined(text.passages[: max(near) + 1])
     name = text.name or text.title
     found: list[_Said] = []
-    for line, sentence in sentences(whole[:_CHARACTERS]):
-        own = int(np.searchsorted(ends, line, side="right"))
-        if own in near:
-            passage = passages.first[at] + own
+    for own, fence in enumerate(open_fences(text.passages)):
+        if own not in near:
+            continue
+        of, written = passages.first[at] + own, text.passages[own]
+        for line, sentence in sentences(f"{fence}\n{written}" if fence else written):
             place = central if found else central * _LEAD
             words = _words(sentence)
-            found.append(_Said(sentence, words, name, at, line, passage, near[own], place))
+            found.append(_Said(sentence, words, name, at, (own, line), of, near[own], place))
     return found
-
-
-def _joined(passages: Sequence[str]) -> tuple[NDArray[np.int64], str]:
-    """(the line where each passage ends; all of them in one, as a fence may go on in the next)."""
-    apart = [f"{passage.rstrip()}\n\n" for passage in passages]  # or two would be one paragraph
-    return np.cumsum([passage.count("\n") for passage in apart]), "".join(apart)
 
 
 class _Passages:
@@ -171,7 +185,9 @@ class _Passages:
     how central each text is.
     """
 
-    def __init__(self, texts: Sequence[Text], central: Sequence[float]) -> None:
+    def __init__(
+        self, texts: Sequence[Text], central: Sequence[float], each: int = _PASSAGES_EACH
+    ) -> None:
         counts = [len(text.passages) for text in texts]
         owner = np.repeat(np.arange(len(texts)), counts)
         self.first: list[int] = [0, *np.cumsum(counts).tolist()]
@@ -184,7 +200,7 @@ class _Passages:
         for row in np.argsort(-worth, kind="stable").tolist():
             of = int(owner[row])
             read = self._near.setdefault(of, {})
-            if left and len(read) < _PASSAGES_EACH:
+            if left and len(read) < each:
                 read[row - self.first[of]] = float(near[row])
                 left -= 1
 

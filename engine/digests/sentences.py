@@ -6,7 +6,7 @@ Only paragraphs, list items and quotations have sentences: no headings, code, ta
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ _ABBREVIATED = re.compile(
     r"|no|nr|nos|fig|figs|eq|vol|art|abs|bd|hr|fr|vs|cf|ca|approx|bzw|evtl|resp|pp|ed|eds|al)\.\Z",
     re.IGNORECASE,
 )
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(?![^\n]*`)([^\n]*)$", re.MULTILINE)
 _TASK = re.compile(r"\[[ xX]\]\s+")
 
 
@@ -48,6 +49,19 @@ def sentences(text: str) -> Iterator[tuple[int, str]]:
                 if sentence:
                     line = token.map[0] + content.count("\n", 0, start)
                     yield line, _TASK.sub("", sentence, count=1) if start == 0 else sentence
+
+
+def open_fences(passages: Iterable[str]) -> Iterator[str]:
+    """For each of the passages that a text was cut into the fence of the code that it begins in,
+    mostly ""; before a passage it keeps that code from being read as sentences."""
+    opened = ""
+    for passage in passages:
+        yield opened
+        for mark, rest in _FENCE.findall(passage):
+            if not opened:
+                opened = mark
+            elif mark.startswith(opened) and not rest.strip():
+                opened = ""
 
 
 def shortened(text: str, most: int) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.digests.extractive import excerpt
 from engine.digests.sentences import shortened
 from engine.matrix import Vectors
 from engine.model import Entry
@@ -49,23 +51,49 @@ def _text(state: State, entry: Entry, row: Version, source: bytes, weight: float
     if not any(text.strip() for text, _ in said):
         scalars = {k: v for k, v in row.properties.items() if isinstance(v, str | int | float)}
         said = [("\n".join(f"{key}: {value}" for key, value in scalars.items()), 0)]
-    room = state.config.digest_characters
-    kept: list[tuple[str, int]] = []
-    for text, position in said:
-        if text.strip() and room > 0:
-            # One that would end in a piece of a sentence is left out, unless it is all there is.
-            told = shortened(text, room) or ("" if kept else text[:room])
-            if told:
-                kept.append((told, position))
-            room -= len(text)
-    return Text(
+    said = [(text, position) for text, position in said if text.strip()]
+    whole = Text(
         entry.no,
         f"{entry.kind}/{entry.slug}",
         entry.title,
-        tuple(text for text, _ in kept),
-        _vectors(state, row, [position for _, position in kept]),
+        tuple(text for text, _ in said),
+        _vectors(state, row, [position for _, position in said]),
         weight,
     )
+    return within(whole, state.config.digest_characters, foremost=int(bool(row.summary.strip())))
+
+
+def within(text: Text, characters: int, *, foremost: int = 0) -> Text:
+    """The text, or so many characters of one that has more: the passages that stand `foremost`,
+    then the most central sentences of all others; its beginning, if it has none."""
+    if sum(map(len, text.passages)) <= characters:
+        return text
+    told = _beginning(text.passages[:foremost], characters)
+    room = characters - sum(len(passage) for _, passage in told)
+    rest = _some(text, range(foremost, len(text.passages)))
+    central = excerpt(rest, room) or _beginning(rest.passages, room)
+    told += [(foremost + at, passage) for at, passage in central]
+    some = _some(text, [at for at, _ in told])
+    return replace(some, passages=tuple(passage for _, passage in told))
+
+
+def _some(text: Text, numbers: Sequence[int]) -> Text:
+    """The same with these passages alone."""
+    vectors = None if text.vectors is None else text.vectors[list(numbers)]
+    return replace(text, passages=tuple(text.passages[at] for at in numbers), vectors=vectors)
+
+
+def _beginning(passages: Sequence[str], room: int) -> list[tuple[int, str]]:
+    """(number, passage) of the first that have room. One that would end in a piece of a sentence
+    is left out, unless it is all there is."""
+    kept: list[tuple[int, str]] = []
+    for at, passage in enumerate(passages):
+        if room > 0:
+            told = shortened(passage, room) or ("" if kept else passage[:room])
+            if told:
+                kept.append((at, told))
+            room -= len(passage)
+    return kept
 
 
 def _vectors(state: State, row: Version, positions: Sequence[int]) -> Vectors | None:

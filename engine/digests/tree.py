@@ -18,7 +18,7 @@ from engine.model import Entry
 
 T = TypeVar("T")
 
-RECIPE = "2"  # another one whenever the same engrams would be put to the summariser otherwise
+RECIPE = "3"  # another one whenever the same engrams would be put to the summariser otherwise
 GROUP = 32  # most texts that are summarised at a time
 _LEAST = 4  # members of a group that is not the last: each level is a quarter of the one below
 _ENDS_ONE_IN = 12  # … and of the others one in so many ends it: 16 members on average

@@ -194,11 +194,32 @@ def test_no_piece_of_a_sentence_is_told(made: Counting) -> None:
     desk = Desk(config=Config(digests=False, digest_characters=40), summariser=made)
     desk.put("a", "# One\n\nA first sentence.\n\n# Two\n\nIt would be cut here. And here.\n")
     desk.put("b", "a sentence that no end comes to within forty characters\n")
+    desk.put("c", "---\nsummary: In short, all is well.\n---\nA first one. A second sentence.\n")
     desk.engine.rebuild_digests(HERE)
     assert [text.passages for text in made.given[0]] == [
-        ("# One\n\nA first sentence.\n\n", "# Two\n"),
+        ("A first sentence.", "And here."),
         ("a sentence that no end comes to within f",),
+        ("In short, all is well.", "A first one."),
     ]
+
+
+def test_what_stands_late_in_a_long_engram_is_told_and_makes_its_digest_stale(
+    made: Counting,
+) -> None:
+    desk = Desk(config=OFF, summariser=made)
+    beside = [f"Aside {n}: nothing to see at stop {n}, {'x' * n}." for n in range(80)]
+    late = "The pump, the valve and the seal are what all of this is about."
+    about = ["The pump leaks.", "The valve sticks.", "The seal is worn.", late]
+    desk.put("a", "\n\n".join([*beside, *about]) + "\n")
+    desk.engine.rebuild_digests(HERE)
+    [text] = made.given[0]
+    assert late in "\n".join(text.passages)
+    assert sum(map(len, text.passages)) <= OFF.digest_characters
+    desk.put("a", "\n\n".join([*beside, *about, "No."]) + "\n")
+    assert "kind-note" not in fresh(desk)
+    made.take()
+    desk.engine.rebuild_digests(HERE)
+    assert made.take() == [("note/a",)], "its hash is of all that stands in it"
 
 
 def test_an_engram_without_text_is_told_by_its_values(desk: Desk, made: Counting) -> None:
