@@ -11,8 +11,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engramfs.alive import alive
-
 # What is asked by a name may wait for a model, and for the words of time expressions, for a second
 # only, and a busy machine may take longer.
 PATIENT = {"ENGRAMFS_RECALL_SECONDS": "120", "ENGRAMFS_FRESH_WAIT_SECONDS": "120"}
@@ -139,16 +137,6 @@ def mounted(
     finally:
         if os.path.ismount(mount.root):
             mount.stop()
-
-
-def gone(pid: int) -> bool:
-    """Has the process ended, with all its threads, so that it holds nothing any more? Nobody may
-    have waited for it yet."""
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")
-    except FileNotFoundError:
-        return True
-    return threads == [str(pid)] and not alive(pid)
 
 
 def identity(path: Path) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
+
+from engramfs.alive import alive
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -12,3 +15,13 @@ def until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline, "did not happen in time"
         time.sleep(0.005)
+
+
+def gone(pid: int) -> bool:
+    """Has the process ended, with all its threads, so that it holds nothing any more? Nobody may
+    have waited for it yet."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except FileNotFoundError:
+        return True
+    return threads == [str(pid)] and not alive(pid)

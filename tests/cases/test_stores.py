@@ -14,8 +14,8 @@ from watchdog.events import FileSystemEventHandler
 from watchdog.observers import Observer
 
 from tests.cases.conftest import asker, paths
-from tests.mounted import Mounted, engramfs, gone, identity, mounted, run, task
-from tests.waiting import until
+from tests.mounted import Mounted, engramfs, identity, mounted, run, task
+from tests.waiting import gone, until
 
 
 def test_22e_an_empty_entry_survives_a_remount(tmp_path: Path) -> None:

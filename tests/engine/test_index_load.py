@@ -21,7 +21,7 @@ def test_scores_are_right_while_folds_run_and_readers_read(tmp_path: Path) -> No
     churn = Churn(engine, random.Random(3))
     churn.run(320)
     assert churn.wrong == []
-    assert churn.changes > 1_500
+    assert churn.changes > 1_000  # 1,750 or so: more steps are made where folds are slow
     assert engine.check() == ()
     engine.close()
     engine = Engine.open(tmp_path, embed="off")

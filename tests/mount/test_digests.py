@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.mounted import Mounted, engramfs, gone, mounted, run
-from tests.waiting import until
+from tests.mounted import Mounted, engramfs, mounted, run
+from tests.waiting import gone, until
 
 PUMP = "# Pump\n\nThe pump overheats when its seal leaks.\n"
 

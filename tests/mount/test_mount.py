@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.mounted import KINDS, Mounted, engramfs, gone, mounted, run
-from tests.waiting import until
+from tests.mounted import KINDS, Mounted, engramfs, mounted, run
+from tests.waiting import gone, until
 
 
 def test_status_names_the_process_and_its_mountpoints(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import os
 import signal
 from pathlib import Path
 
-from tests.mounted import Mounted, engramfs, gone, mounted, run
-from tests.waiting import until
+from tests.mounted import Mounted, engramfs, mounted, run
+from tests.waiting import gone, until
 
 # However busy the machine is, `grep` is done within the time that counts as going through.
 SLOWLY = {"ENGRAMFS_BULK_SECONDS": "3600"}
