@@ -177,7 +177,7 @@ def dangling(state: State, scope: Scope) -> tuple[Loose, ...]:
     found = []
     for row in state.edges.all():
         entry = _live(state, row.source)
-        if entry is None or not scope.covers(entry.namespace) or row.origin == BY_HAND:
+        if entry is None or not scope.sees(entry) or row.origin == BY_HAND:
             continue
         if row.target != DANGLING and seen(state, scope, row.target) is not None:
             continue
@@ -185,7 +185,7 @@ def dangling(state: State, scope: Scope) -> tuple[Loose, ...]:
             other.no: other
             for find in (lookup.by_slug, lookup.by_alias, lookup.by_title)
             for other in find(entry.namespace, row.written)
-            if other.no != entry.no
+            if other.no != entry.no and scope.sees(other)
         }
         found.append(Loose(entry, edge(row, entry, None), tuple(named.values())))
     return tuple(sorted(found, key=lambda each: (each.entry.no, each.edge.written)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from engine.model import Entry
@@ -177,16 +177,14 @@ class Asking:
         shown: bool = True,
         seconds: float | None = None,
         session: str = "",
-        kinds: Collection[str] | None = None,
     ) -> Pack:
-        """The context pack for a request. `session` is who asks, for demand; only engrams of
-        `kinds` may be named."""
+        """The context pack for a request. `session` is who asks, for demand."""
         from engine.recall.recall import recall
 
         with self._upkeep.reading():
             return recall(
                 self.reading, scope, request, path_of=path_of, shown=shown, seconds=seconds,
-                session=session, kinds=kinds,
+                session=session,
             )  # fmt: skip
 
     def briefing(

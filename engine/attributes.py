@@ -27,7 +27,7 @@ def set_attributes(
             here = state.entries.at((entry.namespace, entry.kind, entry.slug))
         else:
             here = state.entries.get(entry.no)
-        if here is None or here.deleted_ns is not None or not scope.covers(here.namespace):
+        if here is None or here.deleted_ns is not None or not scope.sees(here):
             raise NotFound(f"there is no engram at {entry.kind}/{entry.name}")
         new_mode = here.mode if mode is None else mode & 0o777
         new_mtime = here.mtime_ns if mtime_ns is None else mtime_ns
@@ -59,6 +59,7 @@ def keep_blank(
         raise Invalid(problem)
     with state.store.lock:
         place = (scope.attributes, ensure_known(state, kind), nfc(slug))
+        scope.require(place[1])
         at = state.entries.at(place)
         if at is not None and is_live(at):
             raise Conflict(f"{kind}/{name} is taken by {at.id}")

@@ -7,7 +7,7 @@ so is `declared = False`; the catalogue stays open beside such kinds.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,6 +96,7 @@ class Catalogue:
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     recipes: Mapping[str, Recipe] = field(default_factory=dict)
+    whole: bool = True  # False: of all kinds only those that somebody sees
     _directories: dict[str, Kind] = field(init=False, repr=False, compare=False)
     _folded: dict[str, Kind] = field(init=False, repr=False, compare=False)
 
@@ -108,6 +109,25 @@ class Catalogue:
     def open(self) -> bool:
         """True as long as no kind is declared."""
         return not any(kind.declared for kind in self.kinds.values())
+
+    @property
+    def grows(self) -> bool:
+        """May a kind be named that nobody made yet?"""
+        return self.open and self.whole
+
+    def of_kinds(self, names: Collection[str] | None) -> Catalogue:
+        """The catalogue as it is for whoever sees these kinds alone; None: all."""
+        if names is None:
+            return self
+        within = (
+            (name, [one for one in group if one in names]) for name, group in self.groups.items()
+        )
+        return Catalogue(
+            {name: kind for name, kind in self.kinds.items() if name in names},
+            {name: tuple(group) for name, group in within if group},
+            self.recipes,
+            whole=False,
+        )
 
     def kind(self, name: str) -> Kind | None:
         """The kind of this name, ignoring case."""

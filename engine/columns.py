@@ -46,11 +46,20 @@ class Columns:
         return len(self.live)
 
     def covered(self, scope: Scope) -> Mask:
-        """Live engrams that the scope covers."""
+        """Live engrams that the scope sees."""
+        return self.live & self.within(scope)
+
+    def within(self, scope: Scope) -> Mask:
+        """Those that it sees, or saw while they lived."""
         codes = np.fromiter(
             (scope.covers(namespace) for namespace in self.namespaces), bool, len(self.namespaces)
         )
-        return self.live & _of(codes, self.namespace)
+        found = _of(codes, self.namespace)
+        return found if scope.kinds is None else found & self.of_kinds(scope.kinds)
+
+    def among(self, scope: Scope) -> Mask | None:
+        """Engrams of the kinds that a scope sees; None: all."""
+        return None if scope.kinds is None else self.of_kinds(scope.kinds)
 
     def of_kinds(self, kinds: frozenset[str]) -> Mask:
         """Engrams of these kinds, in the catalogue's spelling."""
@@ -112,7 +121,9 @@ class ColumnCache:
             for no, entry in engrams:
                 self._page(no // _PAGE)[no % _PAGE] = entry
                 self._live[no] = entry is not None and is_live(entry)
-                if entry is not None:
+                if entry is None:
+                    self._seq[no] = 0
+                else:
                     self._namespace[no] = _code(self._namespaces, entry.namespace)
                     self._kind[no] = _code(self._kinds, entry.kind)
                     self._updated_ns[no], self._seq[no] = entry.updated_ns, entry.seq

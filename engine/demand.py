@@ -88,7 +88,7 @@ class Demand:
     def missed(self, scope: Scope, question: str) -> None:
         """A question had no hit."""
         if self.on:
-            miss = Miss(self._clock(), scope.attributes, question)
+            miss = Miss(self._clock(), scope.attributes, question, scope.kinds)
             with self._lock:
                 if len(self._missed) < self._config.demand_held:
                     self._missed.append(miss)
@@ -102,17 +102,18 @@ class Demand:
         with self._lock:
             return self._utility.of(scope, engrams, now)
 
-    def counts(self, scope: Scope) -> Mapping[str, int]:
-        """How many events count for a scope, by class; nothing where demand is off."""
+    def counts(self, scope: Scope, among: Mask | None = None) -> Mapping[str, int]:
+        """How many events count for a scope, by class: of engrams `among` those by number, None: of
+        all. Nothing where demand is off."""
         if not self.on:
             return {}
         with self._lock:
-            return self._utility.counts(scope)
+            return self._utility.counts(scope, among)
 
-    def counted(self, scope: Scope) -> int:
+    def counted(self, scope: Scope, among: Mask | None = None) -> int:
         """How many of them say that an engram was wanted."""
         weighing = {kind for kind, weight in weights(self._config).items() if weight}
-        return sum(times for kind, times in self.counts(scope).items() if kind in weighing)
+        return sum(times for kind, times in self.counts(scope, among).items() if kind in weighing)
 
     def waiting_misses(self) -> Sequence[Miss]:
         """Questions without a hit that are not stored yet, newest first."""

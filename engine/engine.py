@@ -143,7 +143,8 @@ class Engine(Asking, Walking):
     # -- reading -----------------------------------------------------------------
     def lookup(self, scope: Scope, kind: str, slug: str) -> Entry | None:
         """The live engram or blank at a place of exactly this namespace."""
-        return self._state.entries.at(self._place(scope, kind, slug))
+        found = self._state.entries.at(self._place(scope, kind, slug))
+        return found if found is not None and scope.sees(found) else None
 
     def _place(self, scope: Scope, kind: str, slug: str) -> Place:
         known = self._state.catalogue.kind(kind)
@@ -152,22 +153,21 @@ class Engine(Asking, Walking):
     def entries(self, scope: Scope, kind: str | None = None) -> list[Entry]:
         """Live engrams and blanks of exactly this namespace."""
         entries = self._state.entries
-        if kind is not None:
-            return entries.shelf(scope.attributes, kind)
-        shelves = entries.kinds(scope.attributes)
-        return [entry for shelf in shelves for entry in entries.shelf(scope.attributes, shelf)]
+        shelves = [kind] if kind is not None else entries.kinds(scope.attributes)
+        seen = (each for each in shelves if scope.kinds is None or each in scope.kinds)
+        return [entry for shelf in seen for entry in entries.shelf(scope.attributes, shelf)]
 
     def by_id(self, scope: Scope, id: str) -> Entry | None:
         """The live engram that answers to an id, if the scope covers it."""
         entry = self._state.entries.by_id(id.lower())
-        if entry is None or entry.deleted_ns is not None or not scope.covers(entry.namespace):
+        if entry is None or entry.deleted_ns is not None or not scope.sees(entry):
             return None
         return entry
 
     def by_inode(self, scope: Scope, inode: int) -> Entry | None:
         """The live engram or blank with an inode."""
         entry = self._state.entries.by_inode(inode)
-        return entry if entry is not None and scope.covers(entry.namespace) else None
+        return entry if entry is not None and scope.sees(entry) else None
 
     def source(self, entry: Entry, shown: bool = True) -> bytes:
         """The bytes of an entry as written, or as shown with the id line.
@@ -203,7 +203,7 @@ class Engine(Asking, Walking):
         test = equal_to(name, value, state.catalogue)
         numbers = state.properties.select(Filters(tests=(test,)))
         found = [entry for no in numbers if (entry := state.entries.get(no)) is not None]
-        seen = [each for each in found if is_live(each) and scope.covers(each.namespace)]
+        seen = [each for each in found if is_live(each) and scope.sees(each)]
         return tuple(sorted(seen, key=lambda each: (each.kind, each.slug, each.id)))
 
     def values_of(
@@ -221,9 +221,11 @@ class Engine(Asking, Walking):
         return lost(self._state, self._place(scope, kind, slug))
 
     def status(self, scope: Scope) -> Status:
-        """Counts of what the scope covers."""
+        """Counts of what the scope sees."""
         upkeep = self._upkeep
-        found = status(self._state, scope, upkeep.problems(), upkeep.hnsw.progress())
+        found = status(
+            self._state, upkeep.columns.now(), scope, upkeep.problems(), upkeep.hnsw.progress()
+        )
         return replace(found, digests=upkeep.digests.counts(scope))
 
     # -- writing -----------------------------------------------------------------
@@ -349,7 +351,7 @@ class Engine(Asking, Walking):
 
     def notices(self, scope: Scope) -> list[Notice]:
         """What stands in `.errors` of exactly this namespace, newest first."""
-        return self._state.refusals.notices(scope.attributes, self._state.clock())
+        return self._state.refusals.notices(scope, self._state.clock())
 
     def clear_notices(self, scope: Scope, kind: str, slug: str) -> None:
         """What `refuse` recorded of a place that never commits is settled."""
@@ -358,7 +360,7 @@ class Engine(Asking, Walking):
 
     def rejected(self, scope: Scope) -> tuple[Rejected, ...]:
         """Refused bytes that are kept, of exactly this namespace."""
-        return self._state.refusals.rejected(scope.attributes)
+        return self._state.refusals.rejected(scope)
 
     def rejected_source(self, rejected: Rejected) -> bytes:
         """The refused bytes; NotFound when they were discarded meanwhile."""

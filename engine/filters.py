@@ -189,7 +189,7 @@ class _Parsing:
             if not names:
                 self.say(key, f"{key} is empty", "name kinds or groups, or leave it out")
             found, unknown = self.catalogue.expand(names)
-            if not self.catalogue.open:
+            if not self.catalogue.grows:
                 valid = _listed({**self.catalogue.kinds, **self.catalogue.groups})
                 for name in unknown:
                     message = f"{key}: `{shown(name)}` is no kind or group"

@@ -59,7 +59,7 @@ def _between(
     for row in state.edges.related(relation, noted=noted):
         source = state.entries.get(row.source)
         target = seen(state, scope, row.target)
-        if source is None or source.deleted_ns is not None or not scope.covers(source.namespace):
+        if source is None or source.deleted_ns is not None or not scope.sees(source):
             continue
         if target is not None and target.no != source.no:
             yield row, source, target

@@ -23,7 +23,7 @@ def values_of(
         entry = state.entries.get(no)
         if entry is None or entry.kind != kind or not is_live(entry):
             continue
-        if scope.covers(entry.namespace):
+        if scope.sees(entry):
             value = state.properties.of(no).get(name)
             for each in value if isinstance(value, list) else [value]:
                 if each is not None:

@@ -69,7 +69,7 @@ def still_there(reader: Reader, found: ResultSet, places: Iterable[int]) -> dict
     return {
         at: entry
         for at, entry in present.items()
-        if entry is not None and is_live(entry) and found.scope.covers(entry.namespace)
+        if entry is not None and is_live(entry) and found.scope.sees(entry)
     }
 
 

@@ -102,7 +102,7 @@ def _over_live(
 def _within(owner: Entry, scope: Scope, namespace: Namespace) -> bool:
     """A deleted engram is never revived into another namespace than its own."""
     if is_live(owner):
-        return scope.covers(owner.namespace)
+        return scope.sees(owner)
     return owner.namespace == namespace
 
 

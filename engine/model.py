@@ -292,6 +292,7 @@ class Digest:
     built_ns: int
     stale: bool  # it does not say what its engrams say now
     problem: str = ""  # why it could not be made anew, a sentence
+    lacks: str = ""  # what it cannot tell of, and why
 
 
 @dataclass(frozen=True, slots=True)

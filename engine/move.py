@@ -52,6 +52,7 @@ def rename(
     with changing(state) as changes:
         entry = own(state, scope, id)
         place = (entry.namespace, ensure_known(state, kind), nfc(slug))
+        scope.require(place[1])
         target = state.entries.at(place)
         plan = Plan(state.clock())
         if place == place_of(entry):
@@ -97,7 +98,7 @@ def exchange(state: State, scope: Scope, id_a: str, id_b: str, by: str = "") -> 
 def own(state: State, scope: Scope, id: str) -> Entry:
     """The live engram of this id, to be changed; NotFound outside the scope."""
     entry = state.entries.by_id(id)
-    if entry is None or not is_live(entry) or not scope.covers(entry.namespace):
+    if entry is None or not is_live(entry) or not scope.sees(entry):
         raise NotFound(f"there is no engram {id}")
     return entry
 

@@ -1,30 +1,54 @@
 """Namespaces, and the scopes that limit what a reader sees.
 
-A namespace is an ordered list of name=value attributes on an object. A scope covers an object when
-each of the scope's attributes is on the object with the same value, so the empty scope covers all.
+A namespace is an ordered list of name=value attributes on an object. A scope covers a namespace
+when that has each of the scope's attributes with the same value, so the empty scope covers all. It
+sees an engram whose namespace it covers and whose kind is one of its kinds, where it has any.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from engine.errors import Invalid, Problem
-from engine.model import Namespace
+from engine.errors import Invalid, Problem, shown
+from engine.model import Entry, Namespace
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The attributes a reader is limited to. `exact`: only objects of exactly this namespace."""
+    """The attributes a reader is limited to. `exact`: only objects of exactly this namespace.
+    `kinds`: only engrams of these, in the catalogue's spelling; None: of any."""
 
     attributes: Namespace = ()
     exact: bool = False
+    kinds: frozenset[str] | None = None
+
+    def sees(self, entry: Entry) -> bool:
+        """Whether an engram is there for this reader: what is not is no part of any answer."""
+        of_kinds = self.kinds is None or entry.kind in self.kinds
+        return of_kinds and self.covers(entry.namespace)
 
     def covers(self, namespace: Namespace) -> bool:
-        """Whether an object with this namespace is visible."""
+        """Whether engrams of this namespace can be seen."""
         if self.exact or self.attributes == namespace:
             return self.attributes == namespace
         return all(attribute in namespace for attribute in self.attributes)
+
+    def includes(self, kinds: frozenset[str] | None) -> bool:
+        """Whether it sees every engram that a reader of these kinds (None: of any) sees."""
+        return self.kinds is None or (kinds is not None and kinds <= self.kinds)
+
+    def require(self, kind: str) -> None:
+        """Invalid where engrams of a kind cannot be seen, so that none is written out of sight."""
+        if self.kinds is not None and kind not in self.kinds:
+            known = ", ".join(sorted(self.kinds)) or "none"
+            message = f"{shown(kind)} is not among the kinds that are seen here"
+            raise Invalid(Problem(message, key="kind", hint=f"those are {known}"))
+
+    @property
+    def of_any_kind(self) -> Scope:
+        """The same with all kinds."""
+        return self if self.kinds is None else replace(self, kinds=None)
 
 
 def parse_namespace(attributes: Sequence[str]) -> Namespace:
@@ -61,7 +85,7 @@ def bind(ceiling: Scope, call: Namespace) -> Scope:
     if problems:
         raise Invalid(*problems)
     added = tuple(pair for pair in call if pair[0] not in held)
-    return Scope(ceiling.attributes + added, ceiling.exact)
+    return replace(ceiling, attributes=ceiling.attributes + added)
 
 
 def _problems(pairs: Sequence[tuple[str, str]]) -> list[Problem]:

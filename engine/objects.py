@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from engine.columns import Columns
 from engine.document import parse
-from engine.entries import Place, is_live
+from engine.entries import Place
 from engine.errors import StoreCorrupt
+from engine.fusion import Longs
 from engine.host_parts import NOTHING, Hosted, joined
 from engine.index import PENDING
 from engine.model import Edge, Engram, Entry, Span, Status, VectorIndex
@@ -170,41 +171,45 @@ def lost(state: State, place: Place) -> Entry | None:
 
 
 def status(
-    state: State, scope: Scope, problems: tuple[str, ...], vector_index: VectorIndex
+    state: State,
+    columns: Columns,
+    scope: Scope,
+    problems: tuple[str, ...],
+    vector_index: VectorIndex,
 ) -> Status:
-    """Counts of what the scope covers; nothing outside it moves one of them."""
-    inside = [entry for entry in state.entries.all() if scope.covers(entry.namespace)]
-    seen = [entry for entry in inside if is_live(entry)]
+    """Counts of what the scope sees; nothing outside it moves one of them."""
+    within = columns.within(scope)
+    seen: Longs = np.flatnonzero(within & columns.live)
     pending, vector_index = _vectors(state, seen, vector_index)
-    kinds = Counter(entry.kind for entry in seen)
-    waiting = [miss for miss in state.demand.waiting_misses() if scope.covers(miss.namespace)]
+    counts = np.bincount(columns.kind[seen], minlength=len(columns.kinds)).tolist()
+    kinds = dict(zip(columns.kinds, counts, strict=True))
+    waiting = [miss for miss in state.demand.waiting_misses() if miss.told_to(scope)]
     with state.store.cursor() as cursor:
         misses = (*waiting, *events.load_misses(cursor, scope, 100))
-    asked = [miss.question for miss in misses]
-    with state.store.cursor() as cursor:
         model = vectors.model(cursor)
+    asked = [miss.question for miss in misses]
     now = state.clock()
     return Status(
         engrams=len(seen),
-        parts=sum(entry.parts for entry in seen),
+        parts=sum(columns.entry(no).parts for no in seen.tolist()),
         pending_vectors=pending if state.embed != "off" else 0,
-        refusals=len(state.refusals.notices(scope.attributes, now)),
-        seq=max((entry.seq for entry in inside), default=0),
+        refusals=len(state.refusals.notices(scope, now)),
+        seq=int(columns.seq[within].max(initial=0)),
         embed=state.embed,
         vector_index=vector_index,
         model=model.fingerprint if model is not None else "",
-        kinds={name: kinds.get(name, 0) for name in state.catalogue.kinds},
-        events=state.demand.counts(scope),
+        kinds={name: kinds.get(name, 0) for name in state.catalogue.of_kinds(scope.kinds).kinds},
+        events=state.demand.counts(scope, columns.among(scope)),
         misses=tuple(dict.fromkeys(asked))[:_MISSES],
         problems=(*problems, *state.store.troubles.values(), *_damaged(state, scope)),
     )
 
 
-def _vectors(state: State, entries: Sequence[Entry], index: VectorIndex) -> tuple[int, VectorIndex]:
+def _vectors(state: State, numbers: Longs, index: VectorIndex) -> tuple[int, VectorIndex]:
     """(vectors still to be made for these engrams, how theirs are searched)."""
     snapshot = state.index.snapshot()
     engrams = np.zeros(int(snapshot.doc_engram.max(initial=-1)) + 1, np.bool_)
-    engrams[[entry.no for entry in entries if entry.no < len(engrams)]] = True
+    engrams[numbers[numbers < len(engrams)]] = True
     rows = snapshot.doc_vector[snapshot.visible(engrams)]
     made = np.unique(rows[rows >= 0])
     held = int(np.count_nonzero(made < index.held))
@@ -215,5 +220,5 @@ def _damaged(state: State, scope: Scope) -> Iterator[str]:
     """What is wrong with damaged engrams. Where nobody knows the namespace, it is told to all."""
     for no, said in list(state.damaged.items()):
         entry = state.entries.get(no)
-        if entry is None or scope.covers(entry.namespace):
+        if entry is None or scope.sees(entry):
             yield said

@@ -28,7 +28,7 @@ def find_part(state: State, scope: Scope, id: str) -> tuple[Entry, int] | None:
         holders = versions.holders_of_part(cursor, id)
     for no in holders:
         entry = state.entries.get(no)
-        if entry is None or not is_live(entry) or not scope.covers(entry.namespace):
+        if entry is None or not is_live(entry) or not scope.sees(entry):
             continue
         for position, part in enumerate(row_of(state, entry).parts or ()):
             if part.id == id:

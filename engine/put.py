@@ -91,6 +91,7 @@ def make_ready(state: State, scope: Scope, draft: Draft, new_id: Callable[[], st
     if problem is not None:
         raise Invalid(problem)
     place = (scope.attributes, kind.name if kind is not None else draft.kind, nfc(draft.slug))
+    scope.require(place[1])
     if draft.source is None:
         decision = _decide(state, scope, place, None, None, new_id)
         document = parse(_rendered(bench, draft, place, decision.id), bench.config)

@@ -7,7 +7,7 @@ came or changed after the table of entries was read are not seen by it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -228,11 +228,9 @@ class Reader(Protocol):
         """Return when no vector is pending, or after `seconds`."""
         ...
 
-    def digests(
-        self, scope: Scope, kinds: Collection[str] | None = None
-    ) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
-        """The fresh digests of exactly the scope's namespace, and why there are no others; of
-        those alone that tell of no engram beside these kinds. None: of any."""
+    def digests(self, scope: Scope) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
+        """The fresh digests of exactly the scope's namespace, and why there are no others; where
+        the scope has kinds, of those alone that tell of no engram of another."""
         ...
 
     def missed(self, scope: Scope, question: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -228,7 +228,7 @@ class Reading:
         number = 0
         for no in list(self._state.damaged):
             entry = self._state.entries.get(no)
-            number += entry is None or (is_live(entry) and scope.covers(entry.namespace))
+            number += entry is None or (is_live(entry) and scope.sees(entry))
         if not number:
             return ()
         said = "1 engram" if number == 1 else f"{number} engrams"
@@ -258,12 +258,9 @@ class Reading:
         if self._state.embed != "off" and self._state.index.pending_count:
             self._wait(seconds)
 
-    def digests(
-        self, scope: Scope, kinds: Collection[str] | None = None
-    ) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
-        """The fresh digests of exactly the scope's namespace, and why there are no others; of
-        those alone that tell of no engram beside these kinds. None: of any."""
-        return self._digests.fresh(scope, kinds)
+    def digests(self, scope: Scope) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
+        """The fresh digests of exactly the scope's namespace, and why there are no others."""
+        return self._digests.fresh(scope)
 
     def missed(self, scope: Scope, question: str) -> None:
         """A question had no hit: told by `status`."""
@@ -279,7 +276,7 @@ class Reading:
 
     def counted(self, scope: Scope) -> int:
         """How many events that rests on."""
-        return self._state.demand.counted(scope)
+        return self._state.demand.counted(scope, self.columns.now().among(scope))
 
 
 def _begun(question: str) -> str:

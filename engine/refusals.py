@@ -14,6 +14,7 @@ from engine.config import Config
 from engine.entries import Place
 from engine.errors import NotFound, Problem
 from engine.model import Namespace, Notice, Rejected
+from engine.namespace import Scope
 from engine.store import refusals as stored
 from engine.store.connection import Store
 from engine.store.extensions import Cursor
@@ -31,21 +32,24 @@ class Refusals:
         self._noticed: set[Place] = set(map(_place, self._notices))
 
     # -- reading -----------------------------------------------------------
-    def notices(self, namespace: Namespace, now_ns: int) -> list[Notice]:
-        """The notices of a namespace, newest first."""
+    def notices(self, scope: Scope, now_ns: int) -> list[Notice]:
+        """The notices of exactly a scope's namespace, newest first; those of no kind, such as
+        requests, in each."""
         oldest = now_ns - self._config.notice_ns
         return [
             notice
             for notice in self._notices
-            if notice.namespace == namespace and notice.at_ns >= oldest
+            if notice.namespace == scope.attributes
+            and (scope.kinds is None or notice.kind in ("", *scope.kinds))
+            and notice.at_ns >= oldest
         ]
 
-    def rejected(self, namespace: Namespace) -> tuple[Rejected, ...]:
-        """Refused bytes of a namespace: by kind and name, a path's newest first."""
+    def rejected(self, scope: Scope) -> tuple[Rejected, ...]:
+        """Refused bytes of exactly a scope's namespace: by kind and name, a path's newest first."""
         kept = [
             item
             for place, items in list(self._rejected.items())
-            if place[0] == namespace
+            if place[0] == scope.attributes and (scope.kinds is None or place[1] in scope.kinds)
             for item in items
         ]
         return tuple(sorted(kept, key=lambda item: (item.kind, item.name, item.rank)))

@@ -61,11 +61,12 @@ def revive(
     """
     with changing(state) as changes:
         entry = state.entries.by_id(id)
-        if entry is None or not scope.covers(entry.namespace):
+        if entry is None or not scope.sees(entry):
             raise NotFound(f"there is no engram {id}")
         if is_live(entry):
             raise Conflict(f"the engram {id} lives, at {entry.kind}/{entry.name}")
         wanted = ensure_known(state, kind if kind is not None else entry.kind)
+        scope.require(wanted)
         name = slug if slug is not None else entry.name
         place = (entry.namespace, wanted, nfc(slug) if slug is not None else entry.slug)
         at = state.entries.at(place)

@@ -101,11 +101,11 @@ class ResultSets:
             del self._sets[next(iter(self._sets))]
 
     def get(self, scope: Scope, id: str) -> ResultSet:
-        """A set that was made in this very scope; NotFound."""
+        """A set that was made in this very scope, or for some of its kinds; NotFound."""
         with self._lock:
             self._drop_old(self._clock())
             found = self._sets.get(id)
-        if found is None or found.scope != scope:
+        if found is None or not _told(found.scope, scope):
             raise NotFound(
                 f"there is no result set {shown(id)}",
                 f"a set lasts {self._life_ns / (60 * SECOND_NS):.3g} minutes; search again",
@@ -117,3 +117,7 @@ class ResultSets:
             if now_ns - found.made_ns < self._life_ns:
                 break
             del self._sets[id]
+
+
+def _told(made: Scope, asking: Scope) -> bool:
+    return made.of_any_kind == asking.of_any_kind and asking.includes(made.kinds)

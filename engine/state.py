@@ -88,7 +88,7 @@ class State:
             if kind is not None:
                 at = self.entries.at((scope.attributes, kind.name, nfc(slug)))
                 entry = at if at is not None and at.id else None
-        if entry is None or entry.deleted_ns is not None or not scope.covers(entry.namespace):
+        if entry is None or entry.deleted_ns is not None or not scope.sees(entry):
             raise NotFound(f"there is no engram {ref}")
         return entry
 

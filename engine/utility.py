@@ -50,14 +50,16 @@ class Utility:
 
     def __init__(self, config: Config, reference_ns: int) -> None:
         self._weights = weights(config)
+        self._classes = {kind: at for at, kind in enumerate(self._weights)}
         self._half = config.demand_half
         self._half_life_ns = config.demand_half_life_days * DAY_NS
         self._reference_ns = reference_ns
         self._codes: dict[Namespace, int] = {}
         self._counts: Counter[tuple[int, str]] = Counter()  # by code and class
-        # of each event that weighs something
+        # of each event
         self._namespace = array("i")
         self._engram = array("i")
+        self._class = array("b")  # indexes `_weights`
         self._weight = array("d")  # at the reference time
         self._sums: dict[Scope, _Sum] = {}
 
@@ -65,11 +67,10 @@ class Utility:
         """One more event."""
         code = self._code(event.namespace)
         self._counts[(code, event.kind)] += 1
-        weight = self._weights[event.kind]
-        if weight:
-            self._namespace.append(code)
-            self._engram.append(event.engram)
-            self._weight.append(weight * self._grown(event.at_ns))
+        self._namespace.append(code)
+        self._engram.append(event.engram)
+        self._class.append(self._classes[event.kind])
+        self._weight.append(self._weights[event.kind] * self._grown(event.at_ns))
 
     def add_stored(self, stored: Stored, known: Mask) -> None:
         """All that is stored of the `known` engrams; what cannot be read is left out."""
@@ -82,17 +83,23 @@ class Utility:
             mine = (stored.group == at) & sound
             code, times = self._code(namespace), int(np.count_nonzero(mine))
             self._counts[(code, kind)] += times
-            weight = self._weights[kind]
-            if weight:
-                self._namespace.frombytes(np.full(times, code, np.int32).tobytes())
-                self._engram.frombytes(stored.engram[mine].astype(np.int32).tobytes())
-                lives = (stored.at_ns[mine] - self._reference_ns) / self._half_life_ns
-                grown = weight * np.exp2(np.clip(lives, -_FARTHEST, _FARTHEST))
-                self._weight.frombytes(grown.tobytes())
+            self._namespace.frombytes(np.full(times, code, np.int32).tobytes())
+            self._engram.frombytes(stored.engram[mine].astype(np.int32).tobytes())
+            self._class.frombytes(np.full(times, self._classes[kind], np.int8).tobytes())
+            lives = (stored.at_ns[mine] - self._reference_ns) / self._half_life_ns
+            grown = self._weights[kind] * np.exp2(np.clip(lives, -_FARTHEST, _FARTHEST))
+            self._weight.frombytes(grown.tobytes())
 
-    def counts(self, scope: Scope) -> dict[str, int]:
-        """How many events count for a scope, by class."""
+    def counts(self, scope: Scope, among: Mask | None = None) -> dict[str, int]:
+        """How many events count for a scope, by class; of the engrams `among` alone."""
         found = dict.fromkeys(self._weights, 0)
+        if among is not None:
+            covered = np.array([scope.covers(namespace) for namespace in self._codes], bool)
+            engrams = np.array(self._engram)
+            inside = fitted(among, max(len(among), int(engrams.max(initial=-1)) + 1))
+            mine = covered[np.array(self._namespace)] & inside[engrams]
+            times = np.bincount(np.array(self._class)[mine], minlength=len(found)).tolist()
+            return dict(zip(found, times, strict=True))
         codes = {code for namespace, code in self._codes.items() if scope.covers(namespace)}
         for (code, kind), times in self._counts.items():
             if code in codes:
@@ -114,6 +121,7 @@ class Utility:
 
     def _sum(self, scope: Scope) -> _Sum:
         """The sums for a scope, with every event."""
+        scope = scope.of_any_kind  # the sums are of each engram
         found = self._sums.pop(scope, None) or _Sum()
         self._sums[scope] = found
         if len(self._sums) > _SCOPES:

@@ -93,7 +93,7 @@ def seen(state: State, scope: Scope, no: int) -> Entry | None:
     entry = state.entries.get(no)
     if entry is not None and entry.deleted_ns is not None:
         entry = state.entries.successor(no)
-    return entry if entry is not None and scope.covers(entry.namespace) else None
+    return entry if entry is not None and scope.sees(entry) else None
 
 
 def numbers(state: State, no: int) -> list[int]:

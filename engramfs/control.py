@@ -12,7 +12,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineError, Invalid, NotFound, Problem, StoreFull, StrictRecallFailed
@@ -55,6 +55,11 @@ class ControlSettings:
     show_id: bool = True  # files show their id line
     read_only: bool = False
 
+    @property
+    def kinds(self) -> frozenset[str] | None:
+        """The kinds shown; None: all."""
+        return self.only_kinds if self.root_kind is None else frozenset({self.root_kind})
+
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
@@ -89,12 +94,11 @@ class ControlFiles:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engine = engine
-        self._scope = scope
+        self._scope = scope = replace(scope, kinds=settings.kinds)
         self._settings = settings
         self._questions = Questions(
             engine,
             scope,
-            self._kinds,
             self.path_of,
             packs if packs is not None else Packs(clock),
             Point(settings.mountpoint, settings.root_kind),
@@ -103,7 +107,6 @@ class ControlFiles:
         self._reports = Reports(
             engine,
             scope,
-            self._kinds,
             settings.mountpoint,
             roots=settings.root_kind is not None,
         )
@@ -325,7 +328,7 @@ class ControlFiles:
             return
         with self._counting:
             self._commits += 1
-        shown = self._kinds()
+        shown = self._scope.kinds
         former = change.former[0] if change.former is not None else change.kind
         if shown is None or change.kind in shown or former in shown:
             self._events.append(line_of(change, self._path))
@@ -334,10 +337,7 @@ class ControlFiles:
 
     def path_of(self, entry: Entry) -> str | None:
         """An engram's path relative to the mountpoint; None when it is not in this tree."""
-        shown = self._kinds()
-        if entry.namespace != self._scope.attributes or entry.deleted_ns is not None:
-            return None
-        if shown is not None and entry.kind not in shown:
+        if entry.deleted_ns is not None or not self._scope.sees(entry):
             return None
         return self._path(entry.kind, entry.name)
 
@@ -345,12 +345,6 @@ class ControlFiles:
         if kind == self._settings.root_kind:
             return f"{name}.md"
         return f"{self._engine.catalogue.directory(kind)}/{name}.md"
-
-    def _kinds(self) -> frozenset[str] | None:
-        """The names of the kinds shown; None: all."""
-        if self._settings.root_kind is not None:
-            return frozenset({self._settings.root_kind})
-        return self._settings.only_kinds
 
 
 def _session(special: SpecialName, caller: Caller) -> tuple[str, int, int]:

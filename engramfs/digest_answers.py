@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from engine.digests.scopes import tells_of
 from engine.errors import Conflict, NotFound, shown
 from engine.recall.given import FORMATS, Given
 from engramfs import digest_text
@@ -18,19 +17,6 @@ if TYPE_CHECKING:
     from engramfs.wire import Message
 
 MAP_KEYS = ("ask", "known", "format")
-
-
-def shown_digests(
-    engine: Engine, scope: Scope, kinds: Collection[str] | None = None
-) -> list[Digest]:
-    """The digests of a namespace, stale ones too; where kinds are named, those of their engrams
-    alone: what is told of an engram that a mount does not show is not shown there either."""
-    return [digest for digest in engine.digests(scope) if is_shown(engine, digest, kinds)]
-
-
-def is_shown(engine: Engine, digest: Digest, kinds: Collection[str] | None) -> bool:
-    """Does a digest tell of engrams of these kinds alone? None: of any."""
-    return tells_of(engine.reading.columns.now(), digest, kinds)
 
 
 def perform(
@@ -58,12 +44,7 @@ def perform(
     return {"text": told.decode("utf-8", "replace")}
 
 
-def answer_map(
-    engine: Engine,
-    scope: Scope,
-    pairs: Iterable[tuple[str, str]],
-    kinds: Collection[str] | None = None,
-) -> bytes:
+def answer_map(engine: Engine, scope: Scope, pairs: Iterable[tuple[str, str]]) -> bytes:
     """The outline. Invalid for keys and values that are none."""
     given = Given(pairs, MAP_KEYS, of=".digests", filters=False)
     given.choice("ask", ("map",), "map")
@@ -71,7 +52,7 @@ def answer_map(
     known = given.one("known").strip().lower()
     given.finish()
     render = digest_text.map_values if as_values else digest_text.map_text
-    return render(shown_digests(engine, scope, kinds), known)
+    return render(engine.digests(scope), known)
 
 
 def answer_show(
@@ -87,7 +68,7 @@ def answer_show(
     NotFound for one that is not there, with those that are; Conflict for a stale one: nothing
     that is out of date is told.
     """
-    all_of_them = {digest.name: digest for digest in shown_digests(engine, scope)}
+    all_of_them = {digest.name: digest for digest in engine.digests(scope)}
     digest = all_of_them.get(name)
     if digest is None:
         known = ", ".join(each.name for each in digest_text.in_tree(list(all_of_them.values())))

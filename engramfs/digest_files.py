@@ -17,7 +17,6 @@ from engine.slug import MAX_NAME_BYTES, SUFFIX, nfc
 from engramfs import attributes as shape
 from engramfs.address import Walk
 from engramfs.changes import Changes
-from engramfs.digest_answers import is_shown, shown_digests
 from engramfs.digest_text import file_text
 from engramfs.errors import FsError
 from engramfs.ground import Ground, not_there
@@ -86,10 +85,10 @@ class DigestFiles:
         name = nfc(file.removesuffix(SUFFIX))
         engine = self._ground.engine
         try:
-            found = engine.digest(self._ground.scope, name) if file.endswith(SUFFIX) else None
+            found = engine.digest(self._ground.sight, name) if file.endswith(SUFFIX) else None
         except NotFound:
             found = None
-        if found is None or found.stale or not is_shown(engine, found, self._kinds()):
+        if found is None or found.stale:
             raise not_there(file)
         if beyond:
             raise FsError("ENOTDIR", "a digest is a file")
@@ -100,13 +99,9 @@ class DigestFiles:
         ground = self._ground
         return [
             digest
-            for digest in shown_digests(ground.engine, ground.scope, self._kinds())
+            for digest in ground.engine.digests(ground.sight)
             if not digest.stale and len(_file(digest).encode()) <= MAX_NAME_BYTES
         ]
-
-    def _kinds(self) -> frozenset[str] | None:
-        root = self._ground.layout.root
-        return self._ground.settings.only_kinds if root is None else frozenset({root.kind})
 
 
 def _file(digest: Digest) -> str:

@@ -25,7 +25,7 @@ def file_text(digest: Digest) -> bytes:
 
 def map_hash(digests: Sequence[Digest]) -> str:
     """The same while the outline is: what digests there are, what they say, what is wrong."""
-    said = sorted([each.name, each.hash, each.stale, each.problem] for each in digests)
+    said = sorted([one.name, one.hash, one.stale, one.problem, one.lacks] for one in digests)
     return hashlib.sha256(json.dumps(said).encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
 
 
@@ -88,6 +88,8 @@ def _values(digest: Digest) -> dict[str, object]:
     if digest.stale:
         found["stale"] = True
         found["problem"] = digest.problem or None
+    if digest.lacks:
+        found["lacks"] = digest.lacks
     return found
 
 
@@ -102,7 +104,7 @@ def _about(digest: Digest) -> list[str]:
         return [title, why_stale(digest)]
     counted = f"{len(digest.members)} engram{'' if len(digest.members) == 1 else 's'}"
     state = why_stale(digest) if digest.stale else f"{_size(digest)} bytes"
-    return [digest.hash[:_HASH], counted, title, state]
+    return [digest.hash[:_HASH], counted, title, state, *([digest.lacks] if digest.lacks else [])]
 
 
 def why_stale(digest: Digest) -> str:

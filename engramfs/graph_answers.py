@@ -129,7 +129,7 @@ def _hits(
 ) -> bytes:
     page = view.engine.page_of(
         view.scope,
-        [each for each in found if view.sees(each.entry)],
+        found,
         limit=request.limit,
         offset=request.offset,
         shown=view.shown,
@@ -198,7 +198,7 @@ def _edges(
     return _listing(
         request,
         "edges",
-        [each.edge for each in found if view.sees(each.source) and view.sees(each.target)],
+        [each.edge for each in found],
         lambda edge: edge_text(view, edge),
         lambda edge: edge_values(view, edge),
         more=more,
@@ -225,19 +225,15 @@ def _path(view: View, request: GraphRequest) -> bytes:
 
 def _dangling(view: View, request: GraphRequest) -> bytes:
     def section(loose: Loose) -> str:
-        names = [one_line(view.path_of(one) or one.id) for one in candidates(loose)]
+        names = [one_line(view.path_of(one) or one.id) for one in loose.candidates]
         why = f"could mean {', '.join(names)}" if names else "nothing has that name"
         return f"{edge_text(view, loose.edge)}\n{why}"
 
     def values(loose: Loose) -> dict[str, object]:
-        named = [end_values(view, one) for one in candidates(loose)]
+        named = [end_values(view, one) for one in loose.candidates]
         return {**edge_values(view, loose.edge), "candidates": named}
 
-    def candidates(loose: Loose) -> list[Entry]:
-        return [one for one in loose.candidates if view.sees(one)]
-
-    found = [each for each in view.engine.dangling(view.scope) if view.sees(each.entry)]
-    return _listing(request, "edges", found, section, values)
+    return _listing(request, "edges", view.engine.dangling(view.scope), section, values)
 
 
 def _communities(view: View, request: GraphRequest) -> bytes:
@@ -252,12 +248,8 @@ def _communities(view: View, request: GraphRequest) -> bytes:
         members = [end_values(view, one) for one in group[:MEMBERS]]
         return {"size": len(group), "members": members}
 
-    groups = [
-        [entry for entry in group if view.sees(entry)]
-        for group in view.engine.communities(view.scope)
-    ]
-    linked = sorted((group for group in groups if len(group) > 1), key=len, reverse=True)
-    return _listing(request, "communities", linked, section, values)
+    groups = view.engine.communities(view.scope)
+    return _listing(request, "communities", groups, section, values)
 
 
 def _listing(

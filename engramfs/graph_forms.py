@@ -24,9 +24,8 @@ _ORIGINS = {"link": "by hand", "field": "by a field", "body": "in the text"}
 class View:
     """Who asks, and what they see.
 
-    `ref` gives the id of what a person named, or raises NotFound; `kinds` are those shown, None:
-    all. `shown`: files show their id line. `next_request` is that of `engramfs.searching`.
-    `keeps`: a result set outlives the answer.
+    `ref` gives the id of what a person named, or raises NotFound. `shown`: files show their id
+    line. `next_request` is that of `engramfs.searching`. `keeps`: a result set outlives the answer.
     """
 
     engine: Engine
@@ -34,13 +33,8 @@ class View:
     ref: Callable[[str], str]
     path_of: searching.PathOf
     next_request: searching.Next
-    kinds: frozenset[str] | None = None
     shown: bool = True
     keeps: bool = True
-
-    def sees(self, entry: Entry | None) -> bool:
-        """Is its kind shown?"""
-        return entry is not None and (self.kinds is None or entry.kind in self.kinds)
 
     def name(self, id: str) -> str:
         """What the engram with an id is called in an answer: its path, else the id."""
@@ -101,11 +95,10 @@ def edge_values(view: View, edge: Edge) -> dict[str, object]:
 
 
 def end_values(view: View, entry: Entry) -> dict[str, object]:
-    """An engram as the end of an edge; of a kind that is not shown the id alone."""
-    sees = view.sees(entry)
+    """An engram as the end of an edge; `path` is null outside the tree."""
     return {
         "path": view.path_of(entry),
         "id": entry.id,
-        "kind": entry.kind if sees else None,
-        "title": entry.title if sees else None,
+        "kind": entry.kind,
+        "title": entry.title,
     }

@@ -6,7 +6,7 @@ import itertools
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.model import Entry
@@ -77,6 +77,9 @@ class Ground:
         self.handles: dict[int, OpenHandle] = {}
         self.number = itertools.count(1).__next__
         self.layout = Layout(self.kind_of, self._root())
+        root = self.layout.root
+        kinds = settings.only_kinds if root is None else frozenset({root.kind})
+        self.sight = replace(scope, kinds=kinds)  # what the mount shows of its namespace
         self.inodes.remember(ROOT, self.layout.top())
         self.closing = Closing(holds)
         self.births: dict[int, int] = {}  # st_ino of plain files -> when they were created here
@@ -100,10 +103,8 @@ class Ground:
 
     def shown(self, kind: str) -> bool:
         """Is this kind part of the mount?"""
-        if self.settings.root_kind is not None:
-            return self.layout.root is not None and kind == self.layout.root.kind
-        only = self.settings.only_kinds
-        return only is None or kind in only
+        kinds = self.sight.kinds
+        return kinds is None or kind in kinds
 
     def outside(self, parts: Names) -> bool:
         """Does an overlay path lie in the directory of a kind that this mount does not show?"""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from engine.briefing.request import BriefingRequest, briefing_keys, parse_briefing
 from engine.config import Config
-from engine.errors import Invalid, Problem, shown
 from engine.match_request import MatchRequest, match_keys, parse_match
 from engine.recall.pairs import Pairs, parse_written
 from engine.recall.request import RecallRequest, parse_request
@@ -31,8 +30,9 @@ from engramfs.points import Point
 from engramfs.refs import ref_of
 
 if TYPE_CHECKING:
+    from engine.catalogue import Catalogue
     from engine.engine import Engine
-    from engine.model import Entry, Page
+    from engine.model import Entry
     from engine.namespace import Scope
 
 RECALL, BRIEFING, MATCH = ".recall", ".briefing", ".match"
@@ -66,15 +66,14 @@ def _asks_graph(name: str) -> bool:
 class Questions:
     """Judges and answers requests.
 
-    `kinds()` are the kinds that the mountpoint shows; None: all. `shown`: its files show their id
-    line, so that spans count it.
+    `scope` is what the mountpoint shows. `shown`: its files show their id line, so that spans count
+    it.
     """
 
     def __init__(
         self,
         engine: Engine,
         scope: Scope,
-        kinds: Callable[[], frozenset[str] | None],
         path_of: Callable[[Entry], str | None],
         packs: Packs,
         place: Point,
@@ -83,7 +82,6 @@ class Questions:
     ) -> None:
         self._engine = engine
         self._scope = scope
-        self._kinds = kinds
         self._path_of = path_of
         self._shown = shown
         self._packs = packs
@@ -123,7 +121,7 @@ class Questions:
             request = self._graph_request(name, pairs, form)
             return graph_answers.answer(self._view(request.format), request)
         if name == DIGESTS:
-            return digest_answers.answer_map(self._engine, self._scope, pairs, self._kinds())
+            return digest_answers.answer_map(self._engine, self._scope, pairs)
         return self._search(self._search_request(name, pairs, form), form)
 
     def change(self, name: str, pairs: Pairs) -> bytes:
@@ -139,14 +137,13 @@ class Questions:
         return parse_ask(ask, rest, self._engine.config, form=form)
 
     def _view(self, format: str) -> View:
-        engine, scope, kinds = self._engine, self._scope, self._kinds()
+        engine, scope = self._engine, self._scope
         return View(
             engine,
             scope,
-            lambda text: ref_of(engine, scope, text, (self._place,), kinds=kinds),
+            lambda text: ref_of(engine, scope, text, (self._place,)),
             self._path_of,
             self._next(format),
-            kinds,
             self._shown,
         )
 
@@ -156,19 +153,8 @@ class Questions:
         page = searching.run(
             self._engine, self._scope, request, shown=self._shown, seconds=self._seconds(form)
         )
-        if request.search.continues:
-            page = self._within(page)
         view = self._view(request.format)
         return searching.render(request, page, view.path_of, view.next_request, view.name)
-
-    def _within(self, page: Page) -> Page:
-        """A page of a set that another mountpoint, which shows more kinds, may have asked for."""
-        shown = self._kinds()
-        hits = tuple(hit for hit in page.hits if shown is None or hit.entry.kind in shown)
-        if len(hits) == len(page.hits):
-            return page
-        said = f"{len(page.hits) - len(hits)} hits are of kinds that are not shown here"
-        return replace(page, hits=hits, warnings=(*page.warnings, said))
 
     def _next(self, format: str) -> searching.Next:
         """The request for the next page; without a set it is the same one with another offset."""
@@ -194,7 +180,6 @@ class Questions:
             shown=self._shown,
             seconds=self._seconds(form),
             session=session,
-            kinds=self._kinds(),
         )
         self._packs.put(self._mountpoint, pack.token, pack.rendered)
         return pack.rendered
@@ -209,10 +194,15 @@ class Questions:
         config = self._engine.config
         return config.fresh_wait_seconds if form == WRITTEN else config.recall_seconds
 
+    @property
+    def _catalogue(self) -> Catalogue:
+        """The kinds that can be named here."""
+        return self._engine.catalogue.of_kinds(self._scope.kinds)
+
     def _recall_request(self, pairs: Pairs, form: str) -> RecallRequest:
         return parse_request(
-            self._limited(pairs),
-            self._engine.catalogue,
+            pairs,
+            self._catalogue,
             self._engine.config,
             form=NAME if form == NAME else WRITTEN,
             ceiling=self._scope,
@@ -221,15 +211,14 @@ class Questions:
 
     def _briefing_request(self, pairs: Pairs) -> BriefingRequest:
         engine = self._engine
-        limited = self._limited(pairs, asks=True)
         return parse_briefing(
-            limited, engine.catalogue, engine.config, ceiling=self._scope, counters=engine.counters
+            pairs, self._catalogue, engine.config, ceiling=self._scope, counters=engine.counters
         )
 
     def _match_request(self, pairs: Pairs, form: str) -> MatchRequest:
         return parse_match(
-            self._limited(pairs, asks=True),
-            self._engine.catalogue,
+            pairs,
+            self._catalogue,
             self._engine.config,
             form=NAME if form == NAME else WRITTEN,
             ceiling=self._scope,
@@ -238,41 +227,8 @@ class Questions:
     def _search_request(self, name: str, pairs: Pairs, form: str) -> SearchRequest:
         return parse_search(
             name.removeprefix("."),
-            self._limited(pairs),
-            self._engine.catalogue,
+            pairs,
+            self._catalogue,
             self._engine.config,
             form=NAME if form == NAME else WRITTEN,
         )
-
-    def _limited(self, pairs: Pairs, *, asks: bool = False) -> Pairs:
-        """The pairs of a request that no kind outside the mountpoint can answer.
-
-        `asks`: it is a question without naming any kind.
-        """
-        own = self._kinds()
-        keys = {key for key, _ in pairs}
-        if own is None or "set" in keys:
-            return pairs
-        if "kinds" not in keys:
-            # Without a question the request is refused as it stands; it did not ask to browse.
-            asked = asks or "q" in keys
-            return (*pairs, ("kinds", ",".join(sorted(own)))) if asked else pairs
-        names = [
-            name.strip() for key, value in pairs if key == "kinds" for name in value.split(",")
-        ]
-        catalogue = self._engine.catalogue
-        found, unknown = catalogue.expand([name for name in names if name])
-        if unknown and not catalogue.open:
-            return pairs  # refused as it stands
-        asked_for = [*found, *unknown]  # in open mode of a kind that nobody made yet
-        within = [name for name in asked_for if name in own]
-        if asked_for and not within:
-            raise Invalid(
-                Problem(
-                    f"kinds: {shown(', '.join(asked_for))} is not shown at this mountpoint",
-                    key="kinds",
-                    hint=f"it shows {', '.join(sorted(own))}",
-                )
-            )
-        others = tuple(pair for pair in pairs if pair[0] != "kinds")
-        return (*others, ("kinds", ",".join(within))) if within else pairs

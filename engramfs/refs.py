@@ -29,12 +29,11 @@ def ref_of(
     mounts: Sequence[Point] = (),
     *,
     path: str = "",
-    kinds: frozenset[str] | None = None,
 ) -> str:
     """The id of the engram, or part, that `text` names.
 
-    `path` is the absolute path that it means where it was typed, if it means one. `kinds` are
-    those that are shown; None: all. NotFound; Invalid for a slug that several have.
+    `path` is the absolute path that it means where it was typed, if it means one.
+    NotFound; Invalid for a slug that several have.
     """
     text = text.strip()
     missing = NotFound(
@@ -42,15 +41,13 @@ def ref_of(
         "name it by its id, by its path, or as kind/slug, which is kind%2Fslug in a file's name",
     )
     if UUID.fullmatch(text):
-        if kinds is not None and _kind_of(engine, scope, text) not in kinds:
-            raise missing
         return text
     for kind, name in places_of(engine.catalogue, text, mounts, path):
         entry = engine.lookup(scope, kind, name)
-        if entry is not None and not entry.empty and (kinds is None or entry.kind in kinds):
+        if entry is not None and not entry.empty:
             return entry.id
     # `a.md` names a file, and another directory's is another file.
-    called = _called(engine, scope, text, kinds) if _is_slug(text) else []
+    called = _called(engine, scope, text) if _is_slug(text) else []
     if len(called) > 1:
         some = " or ".join(f"{entry.kind}/{entry.slug}" for entry in called)
         raise Invalid(Problem(f"{shown(text)} could be {some}", hint="name the kind"))
@@ -114,21 +111,7 @@ def _is_slug(text: str) -> bool:
     return "/" not in text and not text.endswith(SUFFIX)
 
 
-def _called(engine: Engine, scope: Scope, slug: str, kinds: frozenset[str] | None) -> list[Entry]:
+def _called(engine: Engine, scope: Scope, slug: str) -> list[Entry]:
     """The engrams with a slug."""
-    names = [
-        kind.name for kind in engine.catalogue.parents() if kinds is None or kind.name in kinds
-    ]
-    found = [engine.lookup(scope, name, slug) for name in names]
+    found = [engine.lookup(scope, kind.name, slug) for kind in engine.catalogue.parents()]
     return [entry for entry in found if entry is not None and not entry.empty]
-
-
-def _kind_of(engine: Engine, scope: Scope, id: str) -> str | None:
-    """The kind of the engram with an id, or with a part of that id."""
-    entry = engine.by_id(scope, id)
-    if entry is not None:
-        return entry.kind
-    try:
-        return engine.part(scope, id)[0].kind
-    except NotFound:
-        return None

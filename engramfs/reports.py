@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.errors import Invalid, Problem
@@ -12,9 +11,8 @@ from engramfs import render
 from engramfs.render_schema import schema_text, schema_values
 
 if TYPE_CHECKING:
-    from engine.catalogue import Kind
+    from engine.catalogue import Catalogue, Kind
     from engine.engine import Engine
-    from engine.model import Notice
     from engine.namespace import Scope
 
 _KEYS = {".schema": ("kind", "format"), ".status": ("format",), ".errors": ("format",)}
@@ -22,20 +20,18 @@ _FORMATS = ("md", "json")
 
 
 class Reports:
-    """Renders reports. `kinds()` are the kinds that the mountpoint shows; None: all."""
+    """Renders reports. `scope` is what the mountpoint shows."""
 
     def __init__(
         self,
         engine: Engine,
         scope: Scope,
-        kinds: Callable[[], frozenset[str] | None],
         mountpoint: str,
         *,
         roots: bool,
     ) -> None:
         self._engine = engine
         self._scope = scope
-        self._kinds = kinds
         self._mountpoint = mountpoint
         self._roots = roots
 
@@ -45,7 +41,8 @@ class Reports:
         as_values = wanted.get("format") == "json"
         match name:
             case ".schema":
-                catalogue, kinds = self._engine.catalogue, self._schema_kinds(wanted.get("kind"))
+                catalogue = self._engine.catalogue.of_kinds(self._scope.kinds)
+                kinds = _kinds(catalogue, wanted.get("kind"))
                 if as_values:
                     return render.as_json(schema_values(catalogue, kinds))
                 return schema_text(catalogue, kinds, roots=self._roots)
@@ -53,41 +50,26 @@ class Reports:
                 values = self._status_values()
                 return render.as_json(values) if as_values else render.status_text(values)
             case ".errors":
-                notices = self._notices()
+                notices = self._engine.notices(self._scope)
                 return render.errors_json(notices) if as_values else render.errors_text(notices)
             case _:
                 return render.help_text(self._mountpoint, roots=self._roots)
 
-    def _schema_kinds(self, name: str | None) -> list[Kind]:
-        catalogue, shown = self._engine.catalogue, self._kinds()
-        visible = {k.name: k for k in catalogue.kinds.values() if shown is None or k.name in shown}
-        if name is None:
-            return list(visible.values())
-        kind = catalogue.kind(name) or catalogue.by_directory(name)
-        if kind is None or kind.name not in visible:
-            known = ", ".join(sorted(visible)) or "none"
-            raise Invalid(
-                Problem(f"`{name}` is no kind", key="kind", hint=f"the kinds are: {known}")
-            )
-        return [kind]
-
     def _status_values(self) -> dict[str, object]:
         status = self._engine.status(self._scope)
-        values = render.status_values(status, {"mountpoint": self._mountpoint, "pid": os.getpid()})
-        shown = self._kinds()
-        if shown is not None:
-            counts = {kind: count for kind, count in status.kinds.items() if kind in shown}
-            values["kinds"], values["engrams"] = counts, sum(counts.values())
-            values["refusals"] = len(self._notices())
-        return values
+        return render.status_values(status, {"mountpoint": self._mountpoint, "pid": os.getpid()})
 
-    def _notices(self) -> list[Notice]:
-        shown = self._kinds()
-        return [
-            notice
-            for notice in self._engine.notices(self._scope)
-            if shown is None or not notice.kind or notice.kind in shown
-        ]
+
+def _kinds(catalogue: Catalogue, name: str | None) -> list[Kind]:
+    """The kinds that are asked for; Invalid for one that is none."""
+    if name is None:
+        return list(catalogue.kinds.values())
+    kind = catalogue.kind(name) or catalogue.by_directory(name)
+    if kind is None:
+        known = ", ".join(sorted(catalogue.kinds)) or "none"
+        message = f"`{name}` is no kind"
+        raise Invalid(Problem(message, key="kind", hint=f"the kinds are: {known}"))
+    return [kind]
 
 
 def _keys(name: str, pairs: Pairs) -> dict[str, str]:

@@ -5,7 +5,8 @@ A digest that does not say what its engrams say now has no text here: it cannot 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -41,13 +42,10 @@ class Digests:
         self.changed, self.prune = worker.changed, shelf.prune
 
     # -- reading -----------------------------------------------------------------------
-    def fresh(
-        self, scope: Scope, kinds: Collection[str] | None = None
-    ) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
-        """The fresh digests of exactly the scope's namespace, and why there are no others; of
-        those alone that tell of no engram beside these kinds. None: of any."""
-        columns = self._columns.now()
-        digests = [each for each in self.all(scope) if tells_of(columns, each, kinds)]
+    def fresh(self, scope: Scope) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
+        """The fresh digests of exactly the scope's namespace, and why there are no others; where
+        the scope has kinds, of those alone that tell of no engram of another."""
+        digests = self.all(scope)
         missing = [digest for digest in digests if digest.stale]
         told = tuple(digest for digest in digests if not digest.stale)
         reasons = dict.fromkeys(self._reasons(missing, len(digests)))
@@ -55,13 +53,17 @@ class Digests:
 
     def all(self, scope: Scope) -> tuple[Digest, ...]:
         """The digests that there are or are to be, by name, the tenant last; stale ones without
-        text."""
+        text. None that tells of an engram of a kind that the scope does not see."""
         namespace = scope.attributes
         rows = self._shelf.of(namespace)
         ground = self._ground_of(namespace)
         names = sorted({*rows, *ground.expected()}, key=lambda name: (name == TENANT, name))
         found = (self._digest(ground, name, rows.get(name)) for name in names)
-        return tuple(digest for digest in found if digest is not None)
+        return tuple(
+            digest
+            for digest in found
+            if digest is not None and tells_of(ground.columns, digest, scope.kinds)
+        )
 
     def one(self, scope: Scope, name: str) -> Digest:
         """The digest of a name; NotFound."""
@@ -69,14 +71,15 @@ class Digests:
         row = self._shelf.of(scope.attributes).get(name)
         if row is not None or name in ground.expected():
             digest = self._digest(ground, name, row)
-            if digest is not None:
+            if digest is not None and tells_of(ground.columns, digest, scope.kinds):
                 return digest
         raise NotFound(f"there is no digest {shown(name)}", _MAP)
 
     def counts(self, scope: Scope) -> DigestCounts:
         """For `.status`: of the namespaces that the scope covers."""
+        at = replace(scope, exact=True)
         seen = [name for name in self._columns.now().namespaces if scope.covers(name)]
-        digests = [digest for name in seen for digest in self.all(Scope(name, exact=True))]
+        digests = [digest for name in seen for digest in self.all(replace(at, attributes=name))]
         stale = sum(digest.stale for digest in digests)
         made = self._state.config.digests
         return DigestCounts(len(digests) - stale, stale, "on" if made else "off")

@@ -186,14 +186,14 @@ def hash_of_edges(source: Ends, target: Ends) -> str:
 
 
 def tells_of(columns: Columns, digest: Digest, kinds: Collection[str] | None) -> bool:
-    """Does a digest tell of engrams of these kinds alone? None: of any. One that is to be made, or
-    made anew, tells of what it is to be of."""
+    """Does a digest tell of engrams of these kinds alone? None: of any. One that is to be made
+    tells of what it is to be of; the tenant of any kind, whether it has engrams or not."""
     if kinds is None:
         return True
+    if digest.name == TENANT:
+        return False
     members = digest.members
-    if digest.stale and digest.name == TENANT:
-        members = Ground(columns, digest.namespace).numbers
-    elif not len(members):
+    if not len(members):
         return digest.name in {kind_name(kind) for kind in kinds}
     codes = [code for code, kind in enumerate(columns.kinds) if kind in kinds]
     return bool(np.isin(columns.kind[members], codes).all())

@@ -6,7 +6,7 @@ stands behind the engrams that score as much, and never before one that the ques
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.graph_channel import Reached
@@ -34,8 +34,7 @@ DIGESTS = ".digests"  # the directory that they are read from
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What one recall works with. `rows` reads engrams as the answer shows them, `kinds` are those
-    that the asker may hear of; None: all."""
+    """What one recall works with. `rows` reads engrams as the answer shows them."""
 
     reader: Reader
     scope: Scope
@@ -45,11 +44,6 @@ class Asked:
     shown: bool
     seconds: float | None
     rows: Rows
-    kinds: Collection[str] | None = None
-
-    def may_hear(self, entry: Entry) -> bool:
-        """May the answer name this engram?"""
-        return self.kinds is None or entry.kind in self.kinds
 
 
 def in_order(
@@ -133,9 +127,7 @@ def _sources(asked: Asked, entries: Sequence[Entry]) -> Mapping[int, tuple[str, 
     asking = [one for one in entries if every or consolidated(asked.reader, one)]
     if not asking:
         return {}
-    return source_ids(
-        asked.reader, asked.scope, asking, at_ns=asked.request.as_of_ns, told=asked.may_hear
-    )
+    return source_ids(asked.reader, asked.scope, asking, at_ns=asked.request.as_of_ns)
 
 
 # -- engrams that an item names beside its own -------------------------------------------
@@ -180,7 +172,7 @@ def _reached(
 ) -> Item:
     """The item with the edge that led to it, if that is there at the time that is shown."""
     before = asked.reader.entries.get(step.source) if step is not None else None
-    if step is None or before is None or not asked.may_hear(before):  # None: erased meanwhile
+    if step is None or before is None:  # erased meanwhile
         return item
     if as_shown(before) is None or not _stood(asked, step, one.entry.no):
         return item

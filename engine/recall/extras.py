@@ -37,7 +37,6 @@ def tail_of(asked: Asked, ranking: Ranking, form: Form, items: Sequence[Item], r
             having,
             asked.path_of,
             at_ns=request.as_of_ns,
-            told=asked.may_hear,
         )
         written: list[Source] = []  # and one that does not fit
         most = min(request.max_source_tokens, room)

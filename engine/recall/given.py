@@ -112,7 +112,7 @@ class Given:
     def kinds(self, catalogue: Catalogue) -> tuple[str, ...]:
         names = split(self.values.get("kinds", ()))
         found, unknown = catalogue.expand(names)
-        if unknown and not catalogue.open:
+        if unknown and not catalogue.grows:
             valid = ", ".join([*sorted(catalogue.kinds), *sorted(catalogue.groups)])
             for name in unknown:
                 self.refuse("kinds", f"kinds: `{shown(name)}` is no kind or group", valid)

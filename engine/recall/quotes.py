@@ -224,7 +224,7 @@ def _place(reader: Reader, scope: Scope, id: str) -> _Place | None:
     if entry is not None and entry.deleted_ns is not None:
         entry = reader.entries.successor(entry.no)
     if entry is not None:
-        seen = is_live(entry) and scope.covers(entry.namespace)
+        seen = is_live(entry) and scope.sees(entry)
         return _Place(entry, None) if seen else None
     part = reader.find_part(scope, id)
     return _Place(*part) if part is not None else None

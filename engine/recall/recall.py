@@ -13,7 +13,7 @@ cannot be had.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -81,16 +81,12 @@ def recall(
     shown: bool = True,
     seconds: float | None = None,
     session: str = "",
-    kinds: Collection[str] | None = None,
 ) -> Pack:
     """The pack for a request under a scope.
 
     `shown` says whether files are shown with their id line (spans move with it). `seconds` bounds
     what the vector channel and a host's reranker may take; the answer is degraded when they take
     longer. `session` is who asks: what is packed counts once for it and a day (`engine.demand`).
-    `kinds` are those that the asker may hear of, None: all; the request itself has to stay within
-    them. What leads to an item from outside, what it is derived from there, and facts that end
-    there are not told.
     """
     if request.token:
         raise NotFound(f"the answer {request.token} is kept by who asked", "ask there, or ask anew")
@@ -126,9 +122,8 @@ def recall(
         reader.missed(scope, request.question)
     kept, rows = _as_of(reader, request, narrowed, kept, said)
     asked = Asked(
-        reader, scope, request, path_of, reader.counter(request.counter), shown, seconds, rows,
-        kinds,
-    )  # fmt: skip
+        reader, scope, request, path_of, reader.counter(request.counter), shown, seconds, rows
+    )
     packed, candidates = _packed(asked, narrowed, kept, said)
     timings.lap("pack")
     entries = [item.entry for item in packed.items if item.surface == "engram"]
@@ -145,7 +140,6 @@ def recall(
         timings.spent(said.seconds if found is None else {**found.seconds, **said.seconds})
         trace = trace_of(
             found, columns, cuts, narrowed, packed, path_of, timings, weights=said.weights,
-            told=asked.may_hear,
         )  # fmt: skip
         packed = _with_trace(packed, trace, request.format)
     return packed
@@ -329,13 +323,7 @@ def _facts(asked: Asked, narrowed: Narrowed, ranking: Ranking, said: _Said) -> t
             raise
         said.fail("facts", error.message)
         return ()
-    return tuple(
-        fact
-        for fact in found
-        if fact.score >= request.least_score
-        and asked.may_hear(fact.source)
-        and asked.may_hear(fact.target)
-    )
+    return tuple(fact for fact in found if fact.score >= request.least_score)
 
 
 def _digests(
@@ -349,7 +337,7 @@ def _digests(
     wanted = request.themes or request.altitude != "auto" or request.asked_surfaces
     if not wanted and (request.browse or bool(ranking.named.any())):
         return (), ()
-    fresh, missing = asked.reader.digests(asked.scope, asked.kinds)
+    fresh, missing = asked.reader.digests(asked.scope)
     found = [one for one in fresh if request.altitude in ("auto", one.level)]
     told = within(found, narrowed.masks.allowed, request.as_of_ns) if narrowed.narrows else found
     if not wanted:

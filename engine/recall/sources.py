@@ -22,14 +22,6 @@ DERIVED_FROM = "derived_from"
 BATCH = 32  # sources whose rows are read at once: an engram may have thousands
 
 
-Told = Callable[[Entry], bool]  # may the answer name this engram?
-
-
-def everybody(entry: Entry) -> bool:
-    """Names all."""
-    return True
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
     """An engram that others are derived from, with its whole text; `path` is None outside the
@@ -56,16 +48,15 @@ def sources_of(
     path_of: Callable[[Entry], str | None],
     *,
     at_ns: int | None = None,
-    told: Told = everybody,
 ) -> tuple[Mapping[int, tuple[str, ...]], Iterator[Source]]:
     """(ids of its sources by the number of each engram that has any; all sources, one by one).
 
     Sources stand in order of first appearance: by the order of `entries`, and for one engram in the
     order in which it names them; each once. Ids are given of all that the scope sees; a source that
     cannot be read is not among the second. `at_ns`: sources as they were then, of what was derived
-    by then. `told`: only sources that it says. Rows are read in batches as they are asked for.
+    by then. Rows are read in batches as they are asked for.
     """
-    by_engram = _by_engram(reader, scope, entries, at_ns, told)
+    by_engram = _by_engram(reader, scope, entries, at_ns)
     appeared: dict[int, Entry] = {}
     for own in by_engram.values():
         appeared.update((each.no, each) for each in own if each.no not in appeared)
@@ -107,10 +98,9 @@ def source_ids(
     entries: Sequence[Entry],
     *,
     at_ns: int | None = None,
-    told: Told = everybody,
 ) -> Mapping[int, tuple[str, ...]]:
     """The first half of `sources_of`, without a look into the store."""
-    return _ids(_by_engram(reader, scope, entries, at_ns, told))
+    return _ids(_by_engram(reader, scope, entries, at_ns))
 
 
 def _ids(by_engram: Mapping[int, Sequence[Entry]]) -> dict[int, tuple[str, ...]]:
@@ -118,12 +108,12 @@ def _ids(by_engram: Mapping[int, Sequence[Entry]]) -> dict[int, tuple[str, ...]]
 
 
 def _by_engram(
-    reader: Reader, scope: Scope, entries: Sequence[Entry], at_ns: int | None, told: Told
+    reader: Reader, scope: Scope, entries: Sequence[Entry], at_ns: int | None
 ) -> dict[int, list[Entry]]:
     """The sources of each engram that has any, each once, in its order."""
     found: dict[int, list[Entry]] = {}
     for entry in entries:
-        own = {each.no: each for each in _sources(reader, scope, entry, at_ns) if told(each)}
+        own = {each.no: each for each in _sources(reader, scope, entry, at_ns)}
         if own:
             found[entry.no] = list(own.values())
     return found
@@ -138,6 +128,6 @@ def _sources(reader: Reader, scope: Scope, entry: Entry, at_ns: int | None) -> l
             source = reader.entries.get(step.target)
             if source is not None and source.deleted_ns is not None:
                 source = reader.entries.successor(step.target)
-            if source is not None and source.no != entry.no and scope.covers(source.namespace):
+            if source is not None and source.no != entry.no and scope.sees(source):
                 found.append(source)
     return found

@@ -68,10 +68,9 @@ def trace_of(
     timings: Timings,
     *,
     weights: Mapping[str, float],
-    told: Callable[[Entry], bool],
 ) -> dict[str, object]:
-    """What JSON shows under `trace`. Rankings hold the engrams that were ranked; `told` says which
-    others may be named. `weights` are those in force of the channels."""
+    """What JSON shows under `trace`. Rankings hold the engrams that were ranked. `weights` are
+    those in force of the channels."""
 
     def name(entry: Entry) -> str:
         return path_of(entry) or entry.id
@@ -82,7 +81,7 @@ def trace_of(
     there = {item.id for item in packed.items if item.surface == "engram"}
     left_out = list(_left_out(cuts, packed, there, name))
     dropped = [*left_out, *_cut_before(cuts, name)]
-    filtered = _filtered(found, columns, narrowed, name, told)
+    filtered = _filtered(found, columns, narrowed, name)
     limited = cuts.found.total - len(cuts.limited.numbers)
     limited += sum(one["why"] == BEYOND for one in left_out)
     return {
@@ -168,7 +167,6 @@ def _filtered(
     columns: Columns,
     narrowed: Narrowed,
     name: Callable[[Entry], str],
-    told: Callable[[Entry], bool],
 ) -> list[dict[str, str]]:
     """The best of those that have words of the question and were let through by no filter."""
     if found is None or found.lexical is None:
@@ -181,7 +179,6 @@ def _filtered(
     return [
         {"path": name(columns.entry(no)), "why": f"{narrowed.why(no)} takes it out"}
         for no in numbers.tolist()
-        if told(columns.entry(no))
     ]
 
 

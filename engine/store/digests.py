@@ -125,11 +125,19 @@ def keep_text(cursor: Cursor, namespace: Namespace, name: str, hash: str, text: 
 def use_texts(
     cursor: Cursor, namespace: Namespace, name: str, hashes: Collection[str], now_ns: int
 ) -> None:
-    """These texts are what a digest stands on; its others are left from now on."""
+    """These texts are what a digest stands on; its others are left from now on. Those that were
+    made for another digest, which may leave them, become its own as well."""
+    at = [pack_namespace(namespace), name]
+    cursor.execute(
+        "INSERT INTO digest_text SELECT DISTINCT ON (hash) namespace, ?, hash, text, sha256, NULL "
+        "FROM digest_text WHERE namespace = ? AND hash IN (SELECT unnest(?::VARCHAR[])) "
+        "AND hash NOT IN (SELECT hash FROM digest_text WHERE namespace = ? AND name = ?)",
+        [name, at[0], list(hashes), *at],
+    )
     cursor.execute(
         "UPDATE digest_text SET left_ns = CASE WHEN hash IN (SELECT unnest(?::VARCHAR[])) "
         "THEN NULL ELSE coalesce(left_ns, ?) END WHERE namespace = ? AND name = ?",
-        [list(hashes), now_ns, pack_namespace(namespace), name],
+        [list(hashes), now_ns, *at],
     )
 
 

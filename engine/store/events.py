@@ -37,11 +37,16 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A question without a hit."""
+    """A question without a hit, of a reader who saw engrams of `kinds`; None: of any."""
 
     at_ns: int
     namespace: Namespace
     question: str
+    kinds: frozenset[str] | None = None
+
+    def told_to(self, scope: Scope) -> bool:
+        """Whether a reader may be told: not what others asked who see more."""
+        return scope.includes(self.kinds) and scope.covers(self.namespace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,29 +112,45 @@ def drop_before(cursor: Cursor, at_ns: int) -> int:
 def add_misses(cursor: Cursor, misses: Sequence[Miss]) -> None:
     """Remember questions without a hit, with one statement."""
     rows: list[list[str | int]] = [
-        [each.at_ns, pack_namespace(each.namespace), each.question] for each in misses
+        [each.at_ns, pack_namespace(each.namespace), each.question, _packed(each.kinds)]
+        for each in misses
     ]
     cursor.execute(
-        "INSERT INTO event SELECT r->>0, r->>1, 'miss', r->>2 FROM (SELECT unnest(?::JSON[]) AS r)",
+        "INSERT INTO event SELECT r->>0, r->>1, 'miss', r->>2, r->>3 "
+        "FROM (SELECT unnest(?::JSON[]) AS r)",
         [_text(rows)],
     )
 
 
 def load_misses(cursor: Cursor, scope: Scope, limit: int) -> list[Miss]:
-    """The latest questions without a hit of readers whom a scope covers, newest first."""
-    named = cursor.execute("SELECT DISTINCT namespace FROM event WHERE event = 'miss'").fetchall()
-    covered = {
-        packed: namespace
-        for (packed,) in named
-        if (namespace := namespace_of(packed)) is not None and scope.covers(namespace)
+    """The latest questions without a hit that a scope is told, newest first."""
+    askers = cursor.execute(
+        "SELECT DISTINCT namespace, kinds FROM event WHERE event = 'miss'"
+    ).fetchall()
+    told = {
+        (packed, seen): namespace
+        for packed, seen in askers
+        if (namespace := namespace_of(packed)) is not None
+        and Miss(0, namespace, "", _unpacked(seen)).told_to(scope)
     }
     rows = cursor.execute(
-        "SELECT at_ns, namespace, detail FROM event WHERE event = 'miss' AND namespace IN "
-        "(SELECT unnest(?::JSON[])->>'$') "
-        f"ORDER BY at_ns DESC, rowid DESC LIMIT {int(limit)}",
-        [json.dumps(list(covered))],
+        "WITH asker AS (SELECT r->>0 AS namespace, r->>1 AS kinds "
+        "FROM (SELECT unnest(?::JSON[]) AS r)) "
+        "SELECT at_ns, namespace, detail, kinds FROM event JOIN asker USING (namespace, kinds) "
+        f"WHERE event = 'miss' ORDER BY at_ns DESC, event.rowid DESC LIMIT {int(limit)}",
+        [json.dumps(list(told))],
     ).fetchall()
-    return [Miss(at_ns, covered[packed], text) for at_ns, packed, text in rows]
+    return [
+        Miss(at_ns, told[packed, seen], text, _unpacked(seen)) for at_ns, packed, text, seen in rows
+    ]
+
+
+def _packed(kinds: frozenset[str] | None) -> str:
+    return "" if kinds is None else json.dumps(sorted(kinds), ensure_ascii=False)
+
+
+def _unpacked(kinds: str) -> frozenset[str] | None:
+    return None if not kinds else frozenset(json.loads(kinds))
 
 
 def _text(rows: list[list[str | int]]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -257,9 +257,7 @@ class Library:
     def wait_for_vectors(self, seconds: float) -> None:
         self.waited.append(seconds)
 
-    def digests(
-        self, scope: Scope, kinds: Collection[str] | None = None
-    ) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
+    def digests(self, scope: Scope) -> tuple[tuple[Digest, ...], tuple[Degraded, ...]]:
         return self.shelf, self.missing
 
     def missed(self, scope: Scope, question: str) -> None:

@@ -375,6 +375,8 @@ def test_a_store_of_before_is_opened(tmp_path: Path) -> None:
     desk.engine.search(HERE, "zebra")
     desk.engine.close()
     store = Store.open(tmp_path / "store")
+    with store.cursor() as cursor:
+        cursor.execute("ALTER TABLE event DROP COLUMN kinds")
     with store.transaction() as cursor:
         cursor.execute("DROP TABLE demand")
         for (table,) in cursor.execute(

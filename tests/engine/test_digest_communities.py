@@ -236,6 +236,43 @@ def test_a_namespace_of_too_many_edges_has_none() -> None:
     desk.engine.rebuild_digests(HERE)
     assert communities(desk) == []
     assert not any(each.stale for each in desk.engine.digests(HERE))
+    lacks = "no communities are looked for among more than 10 links"
+    assert desk.engine.digest(HERE, "tenant").lacks == lacks
+    fresh, missing = desk.engine.reading.digests(HERE)
+    assert [each.name for each in fresh] == ["kind-note", "tenant"]
+    assert [(each.what, each.reason) for each in missing] == [("digests", lacks)]
+    desk.put("b0", "about b\n")
+    desk.engine.rebuild_digests(HERE)
+    assert len(communities(desk)) == 2
+    assert desk.engine.reading.digests(HERE)[1] == ()
+
+
+def test_more_links_that_are_allowed_are_looked_at_after_a_restart(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, config=Config(digests=False, digest_edges=1), summariser=Counting())
+    rings(desk, "a", size=3)
+    desk.engine.rebuild_digests(HERE)
+    assert communities(desk) == []
+    desk.reopen()
+    assert desk.engine.digest(HERE, "tenant").lacks
+    desk.reopen(config=OFF)
+    desk.engine.rebuild_digests(HERE)
+    assert len(communities(desk)) == 1
+    assert not desk.engine.digest(HERE, "tenant").lacks
+
+
+def test_a_stale_one_does_not_tell_how_its_engrams_were() -> None:
+    """Neither the titles that a community is called by nor the slug in its name."""
+    desk = Desk(config=OFF, summariser=Counting())
+    rings(desk, "a", "b")
+    desk.put("a1", "---\ntitle: Secret\n---\n[[a0]] [[a2]] [[a3]]\n")
+    desk.engine.rebuild_digests(HERE)
+    assert any("Secret" in each.title for each in communities(desk))
+    desk.put("a1", "---\ntitle: Open\n---\n[[a0]] [[a2]] [[a3]]\n")
+    assert [each.title for each in communities(desk)] == ["Linked engrams", "b0 · b1 · b2"]
+    desk.engine.rename(HERE, desk.at("a0").id, "note", "other")  # type: ignore[union-attr]
+    assert [each.title for each in communities(desk)] == ["b0 · b1 · b2"]
+    desk.engine.delete(HERE, desk.at("b0").id)  # type: ignore[union-attr]
+    assert communities(desk) == []
 
 
 def test_a_large_kind_is_summarised_in_groups() -> None:
@@ -258,6 +295,29 @@ def test_a_large_kind_is_summarised_in_groups() -> None:
     assert "note/n100" in group
     assert above == groups
     assert desk.engine.check() == ()
+
+
+def test_a_large_community_of_another_name_keeps_the_texts_of_its_groups() -> None:
+    """They were made under its former name, whose texts are forgotten after some days."""
+    made = Counting()
+    desk = Desk(config=Config(digests=False, digest_text_ns=10**9), summariser=made)
+    for no in range(100):
+        desk.put(f"n{no}", f"text {no} [[n0]]\n", kind=f"kind{no % 2}")
+    desk.engine.rebuild_digests(HERE)
+    [before] = communities(desk)
+    id = desk.at("n0", "kind0").id  # type: ignore[union-attr]
+    desk.engine.rename(HERE, id, "kind0", "other")
+    desk.engine.rebuild_digests(HERE)
+    [after] = communities(desk)
+    assert (after.name == before.name, len(after.members)) == (False, 100)
+    desk.clock.pass_seconds(10)
+    desk.engine._upkeep.prune()
+    made.take()
+    desk.put("n99", "other text [[n0]]\n", kind="kind1")
+    desk.engine.rebuild_digests(HERE)
+    both = [call for call in made.take() if {name[:5] for name in call} == {"kind0", "kind1"}]
+    assert len(both) == 1, "the one group of the community that n99 is in"
+    assert "kind1/n99" in both[0]
 
 
 _KILLED = """

@@ -168,17 +168,22 @@ def test_one_channel_alone_has_its_own_scores(
     assert all(0.0 < item["score"] <= 1.0 for item in meaning)
 
 
-def test_a_set_goes_on_at_another_mountpoint_within_its_kinds(
+def test_a_set_goes_on_where_all_is_shown_that_it_was_made_of(
     engine: Engine, mount: ControlFiles
 ) -> None:
     set_id = values(mount, ".text?q=pump&limit=2")["set"]
     root = ControlFiles(engine, SCOPE, ControlSettings("/deal", root_kind="deal"))
-    text = cat(root, f".continue?set={set_id}&limit=50")
-    assert len(paths(text)) == 5 and all(path.startswith("d") for path in paths(text))
-    assert "warning: 7 hits are of kinds that are not shown here" in text
-    assert "hits: 1 to 12 of 12, 7 not shown" in text
-    root.close()
+    assert fails(root, f".continue?set={set_id}") == "ENOENT"
     assert len(paths(command(engine, "continue", set=set_id, offset="2"))) == 10
+    of_deals = values(root, ".text?q=pump&limit=2")["set"]
+    for told in (
+        cat(root, f".continue?set={of_deals}&limit=50"),
+        cat(mount, f".continue?set={of_deals}&limit=50"),
+        command(engine, "continue", set=of_deals, limit="50"),
+    ):
+        assert len(paths(told)) == 5
+        assert all(path.removeprefix("deal/").startswith("d") for path in paths(told))
+    root.close()
 
 
 def test_a_set_of_another_scope_is_not_there(engine: Engine, mount: ControlFiles) -> None:
@@ -212,7 +217,7 @@ def test_a_mountpoint_answers_for_its_kinds_only(engine: Engine, name: str) -> N
     few = ControlFiles(engine, SCOPE, ControlSettings("/few", only_kinds=frozenset({"deal"})))
     assert {path.partition("/")[0] for path in paths(cat(few, f".{name}?q=pump"))} == {"deal"}
     assert fails(few, f".{name}?q=pump&kinds=note") == "EINVAL"
-    assert "it shows deal" in cat(few, ".errors")
+    assert "`note` is no kind or group (deal)" in cat(few, ".errors")
     few.close()
 
 
