@@ -27,7 +27,7 @@ def ran(*arguments: str) -> tuple[subprocess.CompletedProcess[str], dict[str, An
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1_200,
     )
     last = told.stdout.strip().splitlines()[-1:] or ["{}"]
     return told, json.loads(last[0]) if last[0].startswith("{") else {}

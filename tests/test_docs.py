@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.mounted import PATIENT
+
 ROOT = Path(__file__).resolve().parents[1]
 END = "=== end of command"
 
@@ -50,6 +52,7 @@ def test_the_commands_of_a_page_show_what_happens(tmp_path: Path, page: str, lea
         "XDG_DATA_HOME": str(tmp_path / "data"),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "LC_ALL": "C.UTF-8",
+        **PATIENT,
     }
     try:
         done = subprocess.run(
@@ -58,7 +61,7 @@ def test_the_commands_of_a_page_show_what_happens(tmp_path: Path, page: str, lea
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=900,
         )
     finally:
         subprocess.run(
@@ -66,7 +69,7 @@ def test_the_commands_of_a_page_show_what_happens(tmp_path: Path, page: str, lea
             env=environment,
             cwd=ROOT,
             capture_output=True,
-            timeout=60,
+            timeout=300,
         )
     outputs = done.stdout.split(f"{END}\n")[:-1]
     assert len(outputs) == len(steps), done.stdout + done.stderr

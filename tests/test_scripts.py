@@ -28,7 +28,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         cwd=here,
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=300,
     )
     (built,) = (here / "dist").glob("engramfs-*.whl")
     return built
@@ -79,7 +79,7 @@ def test_the_installed_wheel_runs_from_another_directory(wheel: Path, tmp_path: 
         env=clean_environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     engine_file, engramfs_file, count = done.stdout.split()
@@ -92,7 +92,7 @@ def test_the_installed_wheel_runs_from_another_directory(wheel: Path, tmp_path: 
         env=clean_environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert version.returncode == 0, version.stderr
     assert "mount" in version.stdout
@@ -174,7 +174,7 @@ def run(machine: Path, *command: str) -> subprocess.CompletedProcess[str]:
         env={"PATH": str(machine.parent / "bin"), "HOME": str(machine)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
 

@@ -145,7 +145,7 @@ def test_damaged_vectors_are_made_again(tmp_path: Path, what: str) -> None:
     desk.engine.close()
     desk.options["embed"] = "background"
     desk.engine = desk._open()
-    desk.engine.reading.wait_for_vectors(20)
+    desk.engine.reading.wait_for_vectors(120)
     assert desk.engine.status(HERE).pending_vectors == 0
     assert found(desk) == right
     desk.sound()
@@ -166,7 +166,7 @@ def test_damaged_vectors_stand_in_status_until_they_are_made_again(tmp_path: Pat
     assert said in desk.engine.status(HERE).problems
     assert desk.engine.search(HERE, "pumps").degraded[0].reason == "8 vectors pending"
     desk.reopen(embedder=HashEmbedder())
-    desk.engine.reading.wait_for_vectors(20)
+    desk.engine.reading.wait_for_vectors(120)
     assert desk.engine.status(HERE).problems == ()
     desk.sound()
     desk.engine.close()
@@ -179,7 +179,7 @@ def test_vectors_damaged_behind_an_open_engine_are_found_by_check(tmp_path: Path
     (problem,) = desk.engine.check()
     assert problem.key == "vectors" and problem.message.startswith("6 stored vectors")
     desk.reopen()
-    desk.engine.reading.wait_for_vectors(20)
+    desk.engine.reading.wait_for_vectors(120)
     desk.sound()
     desk.engine.close()
 

@@ -192,13 +192,14 @@ def test_puts_during_a_fold_are_not_lost(world: World) -> None:
     folder.start()
     try:
         at = 0
-        while at < 150 or folds.count(True) < 4:
+        while at < 150 or (folds.count(True) < 4 and folder.is_alive()):
             world.put(None, [["new", f"n{at}"]])
             world.put(at % 200, [["new", "again"]])
             at += 1
     finally:
         stop.set()
         folder.join()
+    assert folds.count(True) >= 4
     oracle = Oracle()
     for question in (["new"], ["old"], ["again", "n7"], ["o150"]):
         world.agrees(oracle, set(world.live), question)

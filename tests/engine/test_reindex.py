@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -117,15 +118,28 @@ class Stops(HashEmbedder):
         return super().embed_passages(texts)
 
 
+class Waits(HashEmbedder):
+    """Makes no vector of a passage until it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may = threading.Event()
+
+    def embed_passages(self, texts: Any) -> Any:
+        assert self.may.wait(120)
+        return super().embed_passages(texts)
+
+
 def test_asking_again_for_what_is_not_done_forgets_nothing(tmp_path: Path) -> None:
     desk = filled(tmp_path, embedder=HashEmbedder())
     first = Stops(after=9)
     desk.reopen(embedder=first)
     desk.engine.reindex(embed=True)
     assert drained(desk) == PARTS - 9
-    second = HashEmbedder()
+    second = Waits()
     desk.reopen(embedder=second)
     desk.engine.reindex(embed=True)
+    second.may.set()  # else it could be done by itself before it is asked, and begin anew
     assert drained(desk) == 0
     assert len({*first.texts, *second.texts}) == PARTS
     assert len(second.texts) <= PARTS - 9 + 1  # what was asked to prove that the model works

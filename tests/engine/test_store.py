@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 
 def python(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300
     )
 
 

@@ -141,7 +141,7 @@ def test_a_full_disk_refuses_cleanly_and_the_store_goes_on(tmp_path: Path) -> No
     namespace.append("--mount" if os.geteuid() == 0 else "-rm")
     done = subprocess.run(
         [*namespace, sys.executable, "-m", "tests.engine.full_disk", str(tmp_path)],
-        cwd=ROOT, capture_output=True, text=True, timeout=120,
+        cwd=ROOT, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("acknowledged")

@@ -42,7 +42,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     may = threading.Event()
 
     def load(lang: str) -> Words | None:
-        assert may.wait(60)
+        assert may.wait(120)
         return LOAD(lang)
 
     monkeypatch.setattr(time_words, "load", load)
@@ -64,7 +64,7 @@ def test_many_questions_at_once_read_the_words_once(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(time_words, "load", lambda lang: asked.append(lang) or LOAD(lang))
     found: list[int] = []
     threads = [
-        threading.Thread(target=lambda: found.append(len(expressions("hier", NOW, ["fr"], 60.0))))
+        threading.Thread(target=lambda: found.append(len(expressions("hier", NOW, ["fr"], 120.0))))
         for _ in range(8)
     ]
     for thread in threads:
@@ -81,7 +81,7 @@ def test_words_that_cannot_be_read_are_told(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(time_words, "load", broken)
     with pytest.raises(TimeExpressionsNotReady, match="cannot be read: ImportError") as raised:
-        expressions("yesterday", NOW, ["en"], 5.0)
+        expressions("yesterday", NOW, ["en"], 120.0)
     assert "dateparser" in raised.value.hint
     warmth = Warmth(lambda: ["en"], list)
     assert warmth.due()
@@ -95,7 +95,7 @@ def test_the_thread_reads_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     done = threading.Event()
     warmth = Warmth(lambda: ["de"], done.set)
     warmth.start()
-    assert done.wait(60)
+    assert done.wait(120)
     warmth.stop()
     assert ready(["de"]) and warmth.problem == ""
 

@@ -75,7 +75,7 @@ def visit(page: Path, fragment: str, profile: Path) -> tuple[Document, list[str]
             f"{page.as_uri()}#{key}={quote(value)}" if fragment else page.as_uri(),
         ],
         capture_output=True,
-        timeout=240,
+        timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     console = re.findall(r"CONSOLE.*", done.stderr.decode("utf-8", "replace"))

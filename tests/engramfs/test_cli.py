@@ -35,7 +35,7 @@ def run(*arguments: object, store: Path | None = None) -> subprocess.CompletedPr
         [sys.executable, "-m", "engramfs", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "ENGRAMFS_STORE": str(store or "")},
     )
 

@@ -52,7 +52,7 @@ def show(store: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
         env={**os.environ, "ENGRAMFS_STORE": str(store), "ENGRAMFS_EMBED": "off"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr

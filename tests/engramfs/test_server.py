@@ -142,8 +142,8 @@ def test_stopping_waits_for_commands_that_run(place: Path, monkeypatch: pytest.M
             wire.connect(path)
         assert not stopped.done()
         GATE.set()
-        assert answer.result(20) == [{"result": {"waited": True}}]
-        stopped.result(20)
+        assert answer.result(120) == [{"result": {"waited": True}}]
+        stopped.result(120)
         assert idle.readline() == b""
 
 

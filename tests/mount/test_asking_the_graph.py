@@ -41,7 +41,7 @@ def test_edges_by_file_and_by_command(tmp_path: Path) -> None:
         def here(*arguments: str) -> str:
             done = subprocess.run(
                 [sys.executable, "-m", "engramfs", *arguments, "--store", str(mount.store)],
-                cwd=mount.root / "note", capture_output=True, text=True, timeout=60,
+                cwd=mount.root / "note", capture_output=True, text=True, timeout=300,
             )  # fmt: skip
             assert done.returncode == 0, done.stderr
             return done.stdout
