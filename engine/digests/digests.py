@@ -48,7 +48,8 @@ class Digests:
         digests = self.all(scope)
         missing = [digest for digest in digests if digest.stale]
         told = tuple(digest for digest in digests if not digest.stale)
-        reasons = dict.fromkeys(self._reasons(missing, len(digests)))
+        lacking = (digest.lacks for digest in digests if digest.lacks)
+        reasons = dict.fromkeys([*lacking, *self._reasons(missing, len(digests))])
         return told, tuple(Degraded(WHAT, reason) for reason in reasons)
 
     def all(self, scope: Scope) -> tuple[Digest, ...]:
@@ -101,7 +102,7 @@ class Digests:
         return held
 
     def _digest(self, ground: Ground, name: str, row: DigestRow | None) -> Digest | None:
-        """None: it is one of nobody, or a community that is none any more."""
+        """None: it is one of nobody, or a community that is none any more under its name."""
         namespace = ground.namespace
         problem = self._worker.troubles.of(namespace, name)
         if row is None:
@@ -111,12 +112,20 @@ class Digests:
                 name, level_of(name), title, "", namespace, nobody, "", 0, True, problem
             )  # fmt: skip
         stale = not ground.fresh(row)
-        if not stale and not row.text:
+        if not (ground.still_named(row) if stale else row.text):
             return None
+        # What is told of a stale one says nothing of how its engrams were.
+        title, text = (title_of(name, namespace), "") if stale else (row.title, row.text)
+        # Where edges are too many, no communities were looked for (engine.digests.passing).
+        lacks = self._crowded() if name == TENANT and not row.edges else ""
         return Digest(
-            name, level_of(name), row.title, "" if stale else row.text, namespace, row.members,
-            row.hash, row.built_ns, stale, problem,
+            name, level_of(name), title, text, namespace, row.members, row.hash, row.built_ns,
+            stale, problem, lacks,
         )  # fmt: skip
+
+    def _crowded(self) -> str:
+        most = self._state.config.digest_edges
+        return f"no communities are looked for among more than {most:,} links"
 
     def _reasons(self, missing: list[Digest], of: int) -> Iterator[str]:
         if not missing:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.columns import Columns
 from engine.fusion import Mask
-from engine.model import Digest, Namespace
+from engine.model import Digest, Entry, Namespace
 from engine.store.digests import DigestRow
 
 Numbers = NDArray[np.int64]
@@ -103,6 +103,15 @@ class Ground:
             known = self._fresh[row.name] = row, there and self.stands(row)
         return known[1]
 
+    def still_named(self, row: DigestRow) -> bool:
+        """A community is named by its oldest member, which may be gone by now or have another name;
+        other digests always are."""
+        if not is_community(row.name) or not len(row.members):
+            return True
+        oldest = int(row.members[0])
+        there = oldest < len(self.mask) and bool(self.mask[oldest])
+        return there and community_name(self.columns.entry(oldest)) == row.name
+
     def expected(self) -> list[str]:
         """The names of the digests that there are to be in any case."""
         return [*(kind_name(kind) for kind in self.kinds), *([TENANT] if self.kinds else [])]
@@ -111,6 +120,11 @@ class Ground:
 def kind_name(kind: str) -> str:
     """The name of a kind's digest."""
     return _KIND + kind
+
+
+def community_name(oldest: Entry) -> str:
+    """The name of the digest of a community by its oldest member."""
+    return f"{_COMMUNITY}{oldest.slug[:_SLUG]}-{oldest.id[-_ID:]}"
 
 
 def is_community(name: str) -> bool:
@@ -124,10 +138,12 @@ def level_of(name: str) -> str:
 
 
 def title_of(name: str, namespace: Namespace) -> str:
-    """The title of a digest of a kind or the tenant."""
+    """The title of a digest of a kind or the tenant; of a community that is to be made anew."""
     if name == TENANT:
         said = ", ".join(f"{key}={value}" for key, value in namespace)
         return f"Everything of {said}" if said else "Everything"
+    if is_community(name):
+        return "Linked engrams"
     return f"Kind {name.removeprefix(_KIND)}"
 
 
@@ -163,8 +179,7 @@ def communities(
         told = _without(numbers[ground.mask[numbers]], superseded)
         if len(told) < least:
             continue
-        oldest = ground.columns.entry(int(told[0]))
-        name = f"{_COMMUNITY}{oldest.slug[:_SLUG]}-{oldest.id[-_ID:]}"
+        name = community_name(ground.columns.entry(int(told[0])))
         order = sorted(told.tolist(), key=lambda no: (-weights[no], no))
         titles = [ground.columns.entry(no).title for no in order[:_TITLES]]
         found.append(Shape(name, " · ".join(titles), told, ground.among(told)))
