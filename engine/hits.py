@@ -105,7 +105,7 @@ def hits_in(
 def _passages(
     entry: Entry, row: Row, parts: Parts, words: Sequence[str], most: int | None, shown: bool
 ) -> tuple[Passage, ...]:
-    passages = passages_of(row, parts, shift(entry, row.source or b"", shown=shown))
+    passages = passages_of(row, parts, shift(entry, row, shown=shown))
     if most is None:
         return passages
     return tuple(replace(passage, text=snippet(passage.text, words, most)) for passage in passages)

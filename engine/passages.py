@@ -7,32 +7,49 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from engine.document import with_id
+from engine.errors import Invalid
 from engine.model import NOWHERE, Entry, Passage, Span
-from engine.reader import PlacedPart, Row
+from engine.reader import Row
 from engine.text import fold
 
 _FENCE = re.compile(rb"(?:\xef\xbb\xbf)?---\r?\n")
-_FLOW = re.compile(rb"(?:\xef\xbb\xbf)?---\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*\{")
+_ID_LINE = re.compile(rb"id: [0-9a-f-]{36}\r?\n")
 _WORD_BORDER = re.compile(r"\s+\S*\Z")
 _PIECE = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """How far the bytes and lines behind the front matter move when the id line is shown."""
+    """How far the bytes (`added`) and lines behind the front matter move when the id line is shown.
 
-    bytes: int = 0
+    `head` is all that stands before the body as it is shown; None: as written.
+    """
+
+    added: int = 0
     lines: int = 0
+    head: bytes | None = None
 
 
-def shift(entry: Entry, source: bytes, *, shown: bool) -> Shift:
+def shift(entry: Entry, row: Row, *, shown: bool) -> Shift:
     """The shift of an engram's file. `shown` False: its bytes are shown as they were written."""
-    added = entry.shown_size - entry.size
-    if not shown or added <= 0:
+    source = row.source or b""
+    if not shown or not source or not row.parts:
         return Shift()
-    if not _FENCE.match(source):
-        return Shift(added, 3)  # a block was made
-    return Shift(added, 0 if _FLOW.match(source) else 1)
+    body = row.parts[0].span.byte_end
+    line_end = source.find(b"\n", body) + 1 or len(source)  # it tells how a made block ends lines
+    return _shift(source[:line_end], body, entry.id)
+
+
+@lru_cache(maxsize=512)
+def _shift(beginning: bytes, body: int, id: str) -> Shift:
+    try:
+        whole = with_id(beginning, id)
+    except Invalid:  # accepted by other limits
+        return Shift()
+    added = len(whole) - len(beginning)
+    head = whole[: body + added]
+    return Shift(added, head.count(b"\n") - beginning.count(b"\n", 0, body), head)
 
 
 def body_of(row: Row) -> str:
@@ -48,7 +65,9 @@ def passages_of(
 ) -> tuple[Passage, ...]:
     """Some parts, given as (position, score), in document order; blank ones left out.
 
-    A host's part stands nowhere in the file, whatever span its host gave it.
+    The text is that of the span in the file as it is shown, with LF for CRLF. Of a head it is what
+    the front matter says, without fences and without the id line that stands first. A host's part
+    stands nowhere in the file, whatever span its host gave it.
     """
     held = row.parts or ()
     found = []
@@ -56,18 +75,20 @@ def passages_of(
         if position >= len(held):
             continue
         part = held[position]
-        text = part_text(row, part)
+        span = NOWHERE if part.text is not None else _place(row, position, moved)
+        text = part.text if part.text is not None else _text(written(row, position, span, moved))
         if text.strip():
-            span = NOWHERE if part.text is not None else _moved(part.span, moved, position)
             found.append(Passage(text, part.heading_path, span, score, position))
     return tuple(found)
 
 
-def part_text(row: Row, part: PlacedPart) -> str:
-    """The text of a part, LF line ends, as it stands in the source."""
-    if part.text is not None:
-        return part.text
-    return _text((row.source or b"")[part.span.byte_start : part.span.byte_end])
+def written(row: Row, position: int, span: Span, moved: Shift) -> bytes:
+    """The bytes of a span within a part, in the file as it is shown."""
+    source = row.source or b""
+    if position == 0:
+        head = source if moved.head is None else moved.head
+        return head[span.byte_start : span.byte_end]
+    return source[span.byte_start - moved.added : span.byte_end - moved.added]
 
 
 def snippet(text: str, words: Sequence[str], most: int) -> str:
@@ -118,20 +139,30 @@ def _patterns(words: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]
     return re.compile(rf"(?<![^\W_])(?:{any_of})"), re.compile(any_of)
 
 
-def _moved(span: Span, moved: Shift, position: int) -> Span:
-    if not moved.bytes:
-        return span
-    if position == 0:  # the head grows by the line
-        return Span(
-            span.start_line, span.end_line + moved.lines, span.byte_start,
-            span.byte_end + moved.bytes,
-        )  # fmt: skip
+def _place(row: Row, position: int, moved: Shift) -> Span:
+    """Where a part that is cut from the source stands in the file as it is shown."""
+    span = (row.parts or ())[position].span
+    if position == 0:
+        head = (row.source or b"")[: span.byte_end] if moved.head is None else moved.head
+        return _inside_fences(head)
     return Span(
         span.start_line + moved.lines,
         span.end_line + moved.lines,
-        span.byte_start + moved.bytes,
-        span.byte_end + moved.bytes,
+        span.byte_start + moved.added,
+        span.byte_end + moved.added,
     )
+
+
+def _inside_fences(head: bytes) -> Span:
+    """What a front matter says, of all that stands before a body; empty where there is none."""
+    fence = _FENCE.match(head)
+    if fence is None:
+        return Span(1, 1, 0, 0)
+    id_line = _ID_LINE.match(head, fence.end())
+    start = id_line.end() if id_line is not None else fence.end()
+    end = max(head.rfind(b"\n---") + 1, start)
+    first = 1 + head.count(b"\n", 0, start)
+    return Span(first, max(head.count(b"\n", 0, end), first), start, end)
 
 
 def _text(source: bytes) -> str:

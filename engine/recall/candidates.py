@@ -191,7 +191,7 @@ def _stood(asked: Asked, step: Reached, no: int) -> bool:
 
 
 def _engram(asked: Asked, one: Ranked, row: Row, parts: tuple[tuple[int, float], ...]) -> Item:
-    moved = shift(one.entry, row.source or b"", shown=asked.shown)
+    moved = shift(one.entry, row, shown=asked.shown)
     return make_item(
         one, row, parts, asked.path_of(one.entry), detail_of(asked.request), moved,
         asked.reader.config, asked.count,

@@ -65,6 +65,6 @@ def chunks(
             row = held.get(entry.no)
             if row is None:
                 continue
-            moved = shift(entry, row.source or b"", shown=shown)
+            moved = shift(entry, row, shown=shown)
             for passage in passages_of(row, [(position, -score)], moved):
                 yield Chunk(entry, path_of(entry), passage)

@@ -19,7 +19,7 @@ from engine.entries import is_live
 from engine.errors import Invalid
 from engine.model import NOWHERE, Entry, Passage, Span
 from engine.namespace import Scope
-from engine.passages import passages_of, shift
+from engine.passages import Shift, passages_of, shift, written
 from engine.reader import Reader, Row
 from engine.recall.facts import Fact
 
@@ -113,11 +113,13 @@ class _Text:
         if lines is None:
             return None
         start, end = self._starts[lines[0] - 1], self._starts[lines[1]] - 1
+        end -= self._bytes[end - 1 : end + 1] == b"\r\n"
         start, end = self._around(start, min(end, len(self._bytes)), fact.written)
+        first = lines[0] + self._bytes.count(b"\n", self._starts[lines[0] - 1], start)
+        span = Span(first, first + self._bytes.count(b"\n", start, end), start, end)
         text = self._bytes[start:end].decode("utf-8", "replace").replace("\r\n", "\n")
-        span = Span(*lines, start, end)
         position, headings = self._part_at(start)
-        return Passage(text.rstrip("\r"), headings, span, fact.score, position)
+        return Passage(text, headings, span, fact.score, position)
 
     def _body_lines(self, document: Document, fact: Fact) -> tuple[int, int] | None:
         if self._links is None:
@@ -231,30 +233,31 @@ def _place(reader: Reader, scope: Scope, id: str) -> _Place | None:
 
 
 def _beginning(id: str, place: _Place, entry: Entry, row: Row, *, shown: bool) -> Passage | None:
-    moved = shift(entry, row.source or b"", shown=shown)
+    moved = shift(entry, row, shown=shown)
     if place.position is not None:
         wanted = [at for at, part in enumerate(row.parts or ()) if part.id == id]
     else:
         wanted = [*range(1, len(row.parts or ())), 0]
     for position in wanted:
         for passage in passages_of(row, [(position, 0.0)], moved):
-            return _begun(passage, row)
+            return _begun(passage, row, moved)
     return None
 
 
-def _begun(passage: Passage, row: Row) -> Passage:
+def _begun(passage: Passage, row: Row, moved: Shift) -> Passage:
     """As many whole lines as fit; of a first line that does not, as many words."""
     text = passage.text
-    if len(text) <= QUOTE_CHARACTERS:
+    begin = len(text) - len(text.lstrip())
+    most = begin + QUOTE_CHARACTERS
+    if len(text) <= most:
         return passage
-    cut = text.rfind("\n", 0, QUOTE_CHARACTERS)
+    cut = text.rfind("\n", begin, most)
     if cut < 0:
-        cut = text.rfind(" ", 0, QUOTE_CHARACTERS)
-    kept = text[: cut if cut > 0 else QUOTE_CHARACTERS]
+        cut = text.rfind(" ", begin, most)
+    kept = text[: cut if cut > 0 else most].rstrip()
     span = passage.span
     if span != NOWHERE:
-        place = (row.parts or ())[passage.position].span
-        size = _bytes_of(kept, (row.source or b"")[place.byte_start : place.byte_end])
+        size = _bytes_of(kept, written(row, passage.position, span, moved))
         end_line = span.start_line + kept.count("\n")
         span = Span(span.start_line, end_line, span.byte_start, span.byte_start + size)
     return replace(passage, text=kept, span=span)
