@@ -9,7 +9,8 @@ from engine.ranking import Ranking
 from engine.recall.answer import Form
 from engine.recall.candidates import Asked
 from engine.recall.chunks import Chunk, chunks
-from engine.recall.items import Item, give, texts_of
+from engine.recall.items import Item
+from engine.recall.repeats import Shown
 from engine.recall.sources import Source, sources_of
 from engine.recall.tail import Tail, fitting
 
@@ -22,8 +23,9 @@ def tail_of(asked: Asked, ranking: Ranking, form: Form, items: Sequence[Item], r
     source whose text stands before names what has it, and such a chunk is left out.
     """
     request = asked.request
-    given = texts_of(items)
-    whole = {one.entry.no: one.name for one in items if one.entry is not None and one.body}
+    shown = Shown()
+    for item in items:
+        shown.give_item(item)
     sources: tuple[str, ...] = ()
     chunked: tuple[str, ...] = ()
     sources_cut = chunks_cut = False
@@ -40,46 +42,34 @@ def tail_of(asked: Asked, ranking: Ranking, form: Form, items: Sequence[Item], r
         )
         written: list[Source] = []  # and one that does not fit
         most = min(request.max_source_tokens, room)
-        sections = map(form.source, _once(found, dict(given), whole, written))
+        sections = map(form.source, _once(found, shown, written))
         sources, sources_cut = fitting(sections, form.sources, most, asked.count)
         for source in written[: len(sources)]:
-            give(given, source.name, source.text)
-            whole.setdefault(source.entry.no, source.name)
+            shown.give(source.name, source.text)
+            shown.whole.setdefault(source.entry.no, source.name)
     if request.chunks:
-        shown = {
-            (one.entry.no, passage.position)
-            for one in items
-            if one.entry is not None
-            for passage in one.passages
-        }
-        found_chunks = (
-            chunk
-            for chunk in chunks(ranking, asked.path_of, asked.rows, shown=asked.shown)
-            if chunk.entry.no not in whole and (chunk.entry.no, chunk.passage.position) not in shown
-        )
         most = min(request.max_chunk_tokens, room)
-        fresh = map(form.chunk, _fresh(found_chunks, given))
+        found_chunks = chunks(ranking, asked.path_of, asked.rows, shown=asked.shown)
+        fresh = map(form.chunk, _fresh(found_chunks, shown))
         chunked, chunks_cut = fitting(fresh, form.chunks, most, asked.count)
     return Tail(sources, chunked, sources_cut, chunks_cut)
 
 
-def _once(
-    found: Iterator[Source], given: dict[str, str], whole: dict[int, str], written: list[Source]
-) -> Iterator[Source]:
-    """Sources as they are written; of what stands before `given` is text -> name, and `whole`
-    engram -> name."""
+def _once(found: Iterator[Source], shown: Shown, written: list[Source]) -> Iterator[Source]:
+    """Sources as they are written, those that are `shown` by name only."""
+    so_far = Shown(dict(shown.texts), shown.whole)
     for source in found:
-        same_as = whole.get(source.entry.no) or given.get(source.text.strip(), "")
+        same_as = so_far.whole.get(source.entry.no) or so_far.texts.get(source.text.strip(), "")
         told = replace(source, text="", same_as=same_as) if same_as else source
-        give(given, source.name, told.text)
+        so_far.give(source.name, told.text)
         written.append(told)
         yield told
 
 
-def _fresh(found: Iterator[Chunk], given: dict[str, str]) -> Iterator[Chunk]:
+def _fresh(found: Iterator[Chunk], shown: Shown) -> Iterator[Chunk]:
     """Chunks whose text does not stand before."""
     for chunk in found:
         text = chunk.passage.text
-        if text.strip() not in given:
-            give(given, chunk.id, text)
+        if not shown.holder(chunk.entry.no, chunk.passage) and text.strip() not in shown.texts:
+            shown.give(chunk.id, text)
             yield chunk

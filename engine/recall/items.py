@@ -6,7 +6,7 @@ the items at a budget are a prefix of those at a larger one, with the same texts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.config import Config
@@ -20,7 +20,6 @@ from engine.recall.lines import headed
 
 SUMMARY_CHARACTERS = 2_000  # of a summary shown; one that is longer is a body in the wrong place
 CHARACTERS_A_TOKEN = 64
-REPEATED_CHARACTERS = 40  # of a text from which it is not given twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,8 @@ class Item:
 
     A fact is headed by the engram that its edge leads from, and `target` is the other's path or id;
     a digest has no entry. `same_as` names the item before that has given the same text already.
+    Where it shows the very lines of a fact's quote, `quoted_in` names it too; such a quote has its
+    place, and no text.
     `source_ids` are what it is derived from, `source_names` their paths or ids.
     """
 
@@ -53,6 +54,7 @@ class Item:
     fact: Fact | None = None
     target: str = ""
     same_as: str = ""
+    quoted_in: str = ""
     source_ids: tuple[str, ...] = ()
     source_names: tuple[str, ...] = ()
     tagged: bool = False
@@ -161,38 +163,6 @@ def digest_item(digest: Digest, path: str) -> Item:
         surface="digest",
         covers=len(digest.members),
     )
-
-
-def without_repeats(item: Item, given: dict[str, str]) -> Item:
-    """The item without text that an item before has given; `given` is text -> that item's name.
-
-    What it gives itself is added. Text that is short enough to be a phrase of its own stays.
-    """
-    passages = tuple(one for one in item.passages if one.text.strip() not in given)
-    repeated = [given[one.text.strip()] for one in item.passages if one.text.strip() in given]
-    body = item.body
-    if body is not None and body.strip() in given:
-        repeated.insert(0, given[body.strip()])
-        body = None
-    give(given, item.name, body or "", *(one.text for one in passages))
-    if not repeated:
-        return item
-    return replace(item, body=body, passages=passages, same_as=repeated[0])
-
-
-def texts_of(items: Sequence[Item]) -> dict[str, str]:
-    """What the items give: text -> the name of the first that gives it."""
-    given: dict[str, str] = {}
-    for item in items:
-        give(given, item.name, item.body or "", *(one.text for one in item.passages))
-    return given
-
-
-def give(given: dict[str, str], name: str, *texts: str) -> None:
-    """Note what `name` gives, unless another did before; a mere phrase is not noted."""
-    for text in map(str.strip, texts):
-        if len(text) >= REPEATED_CHARACTERS:
-            given.setdefault(text, name)
 
 
 def _cut(summary: str) -> str:

@@ -144,10 +144,11 @@ def relation_values(relation: Relation | None) -> dict[str, object] | None:
 
 
 def passage_values(passage: Passage) -> dict[str, object]:
-    """A passage as JSON holds it; one that does not stand in the file has no lines there."""
+    """A passage as JSON holds it; one that does not stand in the file has no lines there, and the
+    text of a quote that an item before shows is null."""
     span, there = passage.span, passage.span != NOWHERE
     return {
-        "text": passage.text,
+        "text": passage.text or None,
         "heading_path": list(passage.heading_path),
         "start_line": span.start_line if there else None,
         "end_line": span.end_line if there else None,

@@ -44,6 +44,8 @@ class MarkdownForm:
             quoted += [*([""] if quoted else []), *_lines(item.body)]
         lines += map(_quoted, quoted)
         for passage in item.passages:
+            if not passage.text:
+                continue  # an item before shows it
             if len(lines) > 1:
                 lines.append("")
             lines.append(_place(passage))
@@ -138,7 +140,9 @@ def _told(item: Item) -> Iterator[str]:
         yield f"why: {', '.join(_reasons(item))}"
     if item.source_names:
         yield f"sources: {', '.join(map(_flat, item.source_names))}"
-    if item.same_as:
+    if item.quoted_in:
+        yield f"quoted in: {_flat(item.quoted_in)}, {_lines_of(item.passages[0])}"
+    elif item.same_as:
         yield f"same text as: {_flat(item.same_as)}"
 
 
@@ -194,10 +198,14 @@ def _scalar(value: object) -> str:
 
 
 def _place(passage: Passage) -> str:
-    span = passage.span
-    lines = f"lines {span.start_line}-{span.end_line}" if span.end_line else "passage"
+    lines = _lines_of(passage)
     path = " > ".join(one_line(heading) for heading in passage.heading_path)
     return f"{lines}: {path}" if path else lines
+
+
+def _lines_of(passage: Passage) -> str:
+    span = passage.span
+    return f"lines {span.start_line}-{span.end_line}" if span.end_line else "passage"
 
 
 def _flat(name: str) -> str:

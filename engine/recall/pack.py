@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from engine.model import Degraded
 from engine.recall.answer import PLACEHOLDER_TOKEN, Extras, Form, Head, settle, token_of
-from engine.recall.items import Item, reductions, without_repeats
+from engine.recall.items import Item, reductions
+from engine.recall.repeats import Shown, without_repeats
 from engine.recall.tail import NO_TAIL, Tail
 
 # What follows some items in the answer, when so many tokens are left for it.
@@ -154,13 +155,13 @@ class _Packer:
         least = self._judged(chosen)
         estimate = least
         characters = 0
-        given: dict[str, str] = {}
+        shown = Shown()
         for place, item in enumerate(items):
             if item is None:
                 chosen.seen = place + 1
                 continue
             first = not chosen.items
-            item = without_repeats(item, given)
+            item = without_repeats(item, shown)
             characters += item.characters
             chosen.cut_by = "max_characters"
             if characters <= self._limits.max_characters:

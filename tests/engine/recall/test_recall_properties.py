@@ -249,7 +249,7 @@ def test_modes_of_tags_are_their_truth_table(match: str, wanted: tuple[str, ...]
 
 # -- the wrapper -----------------------------------------------------------------------
 OWN = re.compile(
-    r"|# (sources|chunks)|(status|why|fact|role|sources|same text as): .*"
+    r"|# (sources|chunks)|(status|why|fact|role|sources|same text as|quoted in): .*"
     r"|(lines \d+-\d+|passage)(: .*)?|> .*|>"
 )
 
