@@ -19,9 +19,8 @@ from engine.channels import NAMED, TITLED, Retrieved, retrieve
 from engine.columns import Columns
 from engine.evidence import Evidence
 from engine.filters import Filters
-from engine.fusion import Mask
 from engine.ids import UUID
-from engine.masks import chosen, favourites, masks
+from engine.masks import Masks, chosen, favourites, masks
 from engine.model import Page
 from engine.namespace import Scope
 from engine.operators import meeting, plain_text
@@ -55,8 +54,8 @@ def find_exact(
         every = masks(
             columns, reader.properties, scope, filters or Filters(), only, superseded=True
         )
-        ranking = _of_id(reader, columns, scope, every.allowed, id[0].lower())
-        if not ranking.total:
+        ranking = _of_id(reader, columns, scope, every, id[0].lower())
+        if not ranking.before_filters.any():  # what is found and filtered is no miss
             reader.missed(scope, text)
         return first_page(reader, scope, ranking, asked)
     mask = masks(columns, reader.properties, scope, filters or Filters(), only)
@@ -72,7 +71,7 @@ def find_exact(
     rules = Rules(reader.config, now_ns=reader.now_ns(), evidence=reader.config.evidence_parts)
     liked = favourites(reader.properties)
     ranking = rank(columns, found, allowed, liked, rules, to_rank(reader.config, asked))
-    if not ranking.total:
+    if not ranking.before_filters.any():  # what is found and filtered is no miss
         reader.missed(scope, text)
     words = (*snippet_words(plain, query), *found.spellings)
     return first_page(reader, scope, ranking, asked, words=words, warnings=found.warnings)
@@ -93,17 +92,18 @@ def _called(reader: Reader, found: Retrieved, text: str) -> Retrieved:
     return replace(found, exact=exact)
 
 
-def _of_id(reader: Reader, columns: Columns, scope: Scope, allowed: Mask, id: str) -> Ranking:
+def _of_id(reader: Reader, columns: Columns, scope: Scope, mask: Masks, id: str) -> Ranking:
     """The one engram of an id among the allowed, or none; with the part whose id it is."""
     entry, position = reader.entries.by_id(id), -1
     if entry is not None and entry.deleted_ns is not None:
         entry = reader.entries.successor(entry.no)  # the copy that answers to it
     if entry is None:
         entry, position = reader.find_part(scope, id) or (None, -1)
-    there = entry is not None and entry.no < len(allowed) and bool(allowed[entry.no])
-    numbers = np.array([entry.no] if entry is not None and there else [], np.int64)
+    own = [entry.no] if entry is not None and entry.no < len(mask.allowed) else []
+    numbers = np.array([no for no in own if mask.allowed[no]], np.int64)
     parts = Evidence(np.full((1, 1), position, np.int32), np.ones((1, 1)))
     return Ranking(
         columns, numbers, np.ones(len(numbers)), np.ones(len(numbers), np.bool_), len(numbers),
         {"exact": np.ones(len(numbers), np.int64)}, evidence_of=lambda _: parts,
+        before_filters=mask.covered[own].astype(np.float64),
     )  # fmt: skip

@@ -65,7 +65,7 @@ def find_objects(
     rules = Rules(config, fusion, now_ns=reader.now_ns())
     liked = favourites(reader.properties)
     ranking = rank(columns, found, mask.allowed, liked, rules, to_rank(config, asked))
-    if not ranking.total:
+    if not ranking.before_filters.any():  # what is found and filtered is no miss
         reader.missed(scope, question)
     ranking = replace(ranking, evidence_of=no_evidence)
     ranking, failed = reranked(reader, scope, question, ranking, seconds)

@@ -73,7 +73,7 @@ def search(
     rules = Rules(config, fusion, now_ns=reader.now_ns(), evidence=config.evidence_parts)
     liked = favourites(reader.properties)
     ranking = rank(columns, found, allowed, liked, rules, to_rank(config, asked))
-    if not ranking.total:
+    if not ranking.before_filters.any():  # what is found and filtered is no miss
         reader.missed(scope, question)
     failed: tuple[Degraded, ...] = ()
     if fusion != RAW:

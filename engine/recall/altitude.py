@@ -7,7 +7,7 @@ The three tiers are fabriq's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -50,7 +50,8 @@ def covering(scopes: Sequence[Digest], ranking: Ranking) -> tuple[Digest, ...]:
     """The scopes that cover most of the mass, most first; by name where they cover alike.
 
     Mass is the sum of the scores of the ranked engrams, each counted up to 1, so that one that the
-    question names is not everything. Without any mass all scopes count, the largest first.
+    question names is not everything. Without any mass all scopes count, the largest first, but for
+    those of which others before have every engram.
     """
     if not scopes:
         return ()
@@ -59,7 +60,7 @@ def covering(scopes: Sequence[Digest], ranking: Ranking) -> tuple[Digest, ...]:
     mass[ranking.numbers] = np.minimum(ranking.scores, 1.0)
     left, total = mass.copy(), float(mass.sum())
     if total <= 0.0:
-        return tuple(sorted(scopes, key=lambda one: (-len(one.members), one.name)))
+        return _apart(sorted(scopes, key=lambda one: (-len(one.members), one.name)))
     chosen: list[Digest] = []
     while float(left.sum()) > (1.0 - MOST_OF) * total:
         shares = {one.name: float(left[one.members].sum()) for one in scopes if one not in chosen}
@@ -69,6 +70,31 @@ def covering(scopes: Sequence[Digest], ranking: Ranking) -> tuple[Digest, ...]:
         chosen.append(next(one for one in scopes if one.name == best))
         left[chosen[-1].members] = 0.0
     return tuple(chosen)
+
+
+def _apart(digests: Sequence[Digest]) -> tuple[Digest, ...]:
+    """In order, those that cover an engram which none before covers."""
+    chosen: list[Digest] = []
+    for one in digests:
+        if uncovered(chosen, one.members.tolist()).any():
+            chosen.append(one)
+    return tuple(chosen)
+
+
+def passed_over(digests: Sequence[Digest], chosen: Sequence[Digest]) -> Mapping[str, str]:
+    """Digest -> why it is not among the chosen ones; nothing where none is."""
+    names = {one.name for one in chosen}
+    why = {}
+    for one in digests if chosen else ():
+        if one.name in names:
+            continue
+        if not uncovered(chosen, one.members.tolist()).any():
+            why[one.name] = "the digests given cover all that it covers"
+        elif one.level != chosen[0].level:
+            why[one.name] = "digests of scopes are enough"
+        else:
+            why[one.name] = "others cover most of what was found"
+    return why
 
 
 def within(digests: Sequence[Digest], allowed: Mask, as_of_ns: int | None) -> tuple[Digest, ...]:

@@ -229,6 +229,7 @@ def changed_controls(request: RecallRequest, config: Config) -> str:
         pairs.append(("tags", ",".join(request.tags)))
     times = (("now", request.now), ("as_of", request.as_of))
     pairs += [(key, _time(at) or "") for key, at in times if at is not None]
+    pairs += [("sources", "off")] if request.sources is False else []
     switches = ("reverse", "themes", "sources", "chunks", "fresh", "strict")
     pairs += [(key, "on") for key in switches if getattr(request, key)]
     return "&".join(f"{_encoded(key)}={_encoded(value)}" for key, value in pairs)

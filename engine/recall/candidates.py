@@ -123,7 +123,9 @@ def items(asked: Asked, ranking: Ranking, candidates: Sequence[Candidate]) -> It
 
 def _sources(asked: Asked, entries: Sequence[Entry]) -> Mapping[int, tuple[str, ...]]:
     """What those are derived from, by id, that come with their sources."""
-    every = asked.request.sources
+    every = asked.request.sources  # None: those of consolidated kinds
+    if every is False:
+        return {}
     asking = [one for one in entries if every or consolidated(asked.reader, one)]
     if not asking:
         return {}

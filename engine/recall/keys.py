@@ -169,7 +169,8 @@ def keys_of(config: Config) -> Mapping[str, Key]:
         Key("detail", Choice(DETAILS, "auto"),
             f"auto: an engram of at most {config.whole_engram_tokens} tokens whole, else its best "
             f"{config.passages} passages, at most {config.passages_tokens} tokens."),
-        Key("sources", Switch(), "What items are derived from.", "Hindsight"),
+        Key("sources", Switch(), "What items are derived from. Without the key those of kinds that "
+            "are made from others; off: none.", "Hindsight"),
         Key("max_source_tokens", Whole(config.recall_source_tokens, 1, most),
             "Tokens of the sources, on top of the budget.", "Hindsight"),
         Key("chunks", Switch(), "Raw passages, from the ranking before the cut.", "Hindsight"),
@@ -186,7 +187,7 @@ def keys_of(config: Config) -> Mapping[str, Key]:
             "Taisce"),
         Key("trace", Switch(), "Why it is so, behind the answer and outside the budget.",
             "Hindsight"),
-        Key("strict", Switch(), "A channel that fails fails the recall.", "fabriq"),
+        Key("strict", Switch(), "A channel or surface that fails fails the recall.", "fabriq"),
         Key("fresh", Switch(), "Wait for pending vectors first, "
             f"{config.fresh_wait_seconds:g} s at most; not in a name."),
         Key("fusion", Choice(FUSIONS, "score"), "How channels are joined.", "all (rrf)"),

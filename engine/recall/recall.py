@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import compress, islice, tee
 
@@ -27,7 +27,6 @@ from engine.columns import Columns
 from engine.errors import (
     GraphFailed,
     NotFound,
-    StrictRecallFailed,
     TimeExpressionsNotReady,
 )
 from engine.fusion import Floats
@@ -40,7 +39,7 @@ from engine.neighbours import wanted
 from engine.query import query_terms
 from engine.ranking import Ranked, Ranking, Rules, browse, rank
 from engine.reader import Reader
-from engine.recall.altitude import LOOKED_AT, lifted, uncovered, within
+from engine.recall.altitude import LOOKED_AT, lifted, passed_over, uncovered, within
 from engine.recall.answer import Form, changed_controls, controls_of
 from engine.recall.candidates import Asked, Candidate, PathOf, Rows, in_order, items, names_of
 from engine.recall.extras import tail_of
@@ -51,25 +50,11 @@ from engine.recall.markdown import MarkdownForm, trace_text
 from engine.recall.narrowing import Narrowed, narrow
 from engine.recall.pack import Account, Limits, Pack, fits, pack
 from engine.recall.request import RecallRequest
+from engine.recall.said import Said
 from engine.recall.trace import MOST_DROPPED, Cuts, Timings, trace_of
 from engine.reranking import reranked, to_rerank
 from engine.temporal_channel import closeness
 from engine.walk import Neighbour
-
-
-@dataclass(slots=True)
-class _Said:
-    """What is to be said beside the items."""
-
-    degraded: list[Degraded] = field(default_factory=list)
-    failed: list[Degraded] = field(default_factory=list)  # those of `degraded` that did not run
-    warnings: list[str] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)  # of channels that stand apart
-    weights: dict[str, float] = field(default_factory=dict)  # in force
-
-    def fail(self, what: str, reason: str) -> None:
-        self.degraded.append(Degraded(what, reason))
-        self.failed.append(Degraded(what, reason))
 
 
 def recall(
@@ -95,7 +80,7 @@ def recall(
     if request.fresh:
         reader.wait_for_vectors(reader.config.fresh_wait_seconds)
         timings.lap("fresh")
-    said = _Said(warnings=list(request.warnings))
+    said = Said(warnings=list(request.warnings))
     columns = reader.columns.now()
     narrowed = narrow(
         masks(columns, reader.properties, scope, request.filters), columns, reader.properties,
@@ -111,20 +96,16 @@ def recall(
     idle = [f"min_score.{name}" for name, _ in request.least if name not in limited.strengths]
     said.warnings += [f"{key} counts for nothing: the channel did not run" for key in idle]
     timings.lap("ranking")
-    if request.strict and said.failed:
-        first = said.failed[0]
-        ran = ",".join(found.ran) if found is not None else ""
-        raise StrictRecallFailed(
-            f"{first.what} did not run: {first.reason}",
-            f"leave strict out, or ask with channels={ran or 'lexical'}",
-        )
-    if not kept.total and not request.browse:
-        reader.missed(scope, request.question)
     kept, rows = _as_of(reader, request, narrowed, kept, said)
     asked = Asked(
         reader, scope, request, path_of, reader.counter(request.counter), shown, seconds, rows
     )
-    packed, candidates = _packed(asked, narrowed, kept, said)
+    told = _facts(asked, narrowed, kept, said)
+    if request.strict and said.failed:
+        raise said.strict(found.ran if found is not None else ())
+    if not request.browse and not ranking.before_filters.any():  # filtered is no miss
+        reader.missed(scope, request.question)
+    packed, candidates, shelf = _packed(asked, narrowed, kept, told, said)
     timings.lap("pack")
     entries = [item.entry for item in packed.items if item.surface == "engram"]
     event: EventKind = "shown" if request.browse else "recall"
@@ -136,6 +117,7 @@ def recall(
             [one.entry.no if isinstance(one, Ranked) else None for one in candidates],
             _of_engrams(request),
             {no: one.name for one in digests for no in one.members.tolist()},
+            passed_over(shelf, digests),
         )  # fmt: skip
         timings.spent(said.seconds if found is None else {**found.seconds, **said.seconds})
         trace = trace_of(
@@ -152,7 +134,7 @@ def _ranking(
     columns: Columns,
     narrowed: Narrowed,
     seconds: float | None,
-    said: _Said,
+    said: Said,
 ) -> tuple[Retrieved | None, Ranking]:
     mask = narrowed.masks
     most = request.limit + (MOST_DROPPED if request.trace else 0)
@@ -192,7 +174,7 @@ def _ranking(
 
 
 def _graph_channel(
-    reader: Reader, scope: Scope, request: RecallRequest, said: _Said
+    reader: Reader, scope: Scope, request: RecallRequest, said: Said
 ) -> GraphChannel | None:
     if "graph" not in request.channels:
         return None
@@ -214,7 +196,7 @@ def _timely(
     columns: Columns,
     narrowed: Narrowed,
     seconds: float | None,
-    said: _Said,
+    said: Said,
 ) -> Floats | None:
     """How well engrams stand in the time that the question names; None where it names none.
 
@@ -237,7 +219,7 @@ def _timely(
 
 
 def _as_of(
-    reader: Reader, request: RecallRequest, narrowed: Narrowed, ranking: Ranking, said: _Said
+    reader: Reader, request: RecallRequest, narrowed: Narrowed, ranking: Ranking, said: Said
 ) -> tuple[Ranking, Rows]:
     """The ranking, and how its rows are read: as they are, or as they were."""
     if request.as_of_ns is None:
@@ -252,16 +234,15 @@ def _as_of(
 
 
 def _packed(
-    asked: Asked, narrowed: Narrowed, ranking: Ranking, said: _Said
-) -> tuple[Pack, Sequence[Candidate]]:
-    """The pack, and what was offered to it, in order."""
+    asked: Asked, narrowed: Narrowed, ranking: Ranking, told: Sequence[Fact], said: Said
+) -> tuple[Pack, Sequence[Candidate], Sequence[Digest]]:
+    """The pack, what was offered to it, in order, and the digests that might have been."""
     request, config = asked.request, asked.reader.config
     form: Form = JsonForm() if request.format == "json" else MarkdownForm()
     limits = Limits(
         request.budget, request.max_characters, request.extra_tokens,
         max(config.recall_budget_max, request.budget),
     )  # fmt: skip
-    told = _facts(asked, narrowed, ranking, said)
     of_engrams = _of_engrams(request)
     engrams = ranking.ranked if of_engrams else ()
     candidates = in_order((), engrams, told, request.limit)
@@ -295,7 +276,7 @@ def _packed(
             partial(tail_of, asked, ranking, form),
         )  # fmt: skip
         if account.degraded == _account(asked, candidates, said).degraded:
-            return packed, candidates  # else an engram turned out damaged when its row was read
+            return packed, candidates, shelf  # else a row turned out damaged when it was read
 
 
 def _of_engrams(request: RecallRequest) -> bool:
@@ -308,10 +289,14 @@ def _made(asked: Asked, ranking: Ranking, candidates: Sequence[Candidate]) -> It
     return tee(items(asked, ranking, candidates), 1)[0]
 
 
-def _facts(asked: Asked, narrowed: Narrowed, ranking: Ranking, said: _Said) -> tuple[Fact, ...]:
+def _facts(asked: Asked, narrowed: Narrowed, ranking: Ranking, said: Said) -> tuple[Fact, ...]:
     """Edges as items: those with a note, or all where facts were asked for by name."""
     request = asked.request
-    if "facts" not in request.surfaces or request.browse:
+    if "facts" not in request.surfaces:
+        return ()
+    if request.browse:
+        if request.asked_surfaces:
+            said.fail("facts", "they answer a question, and there is none")
         return ()
     try:
         found = facts(
@@ -327,7 +312,7 @@ def _facts(asked: Asked, narrowed: Narrowed, ranking: Ranking, said: _Said) -> t
 
 
 def _digests(
-    asked: Asked, narrowed: Narrowed, ranking: Ranking, said: _Said
+    asked: Asked, narrowed: Narrowed, ranking: Ranking, said: Said
 ) -> tuple[Sequence[Digest], Sequence[Degraded]]:
     """The digests that may be given, and why others are missing, which is to be said where digests
     are turned to. Those that were asked for and are not there are named at once."""
@@ -349,7 +334,7 @@ def _digests(
     return told, ()
 
 
-def _account(asked: Asked, candidates: Sequence[Candidate], said: _Said) -> Account:
+def _account(asked: Asked, candidates: Sequence[Candidate], said: Said) -> Account:
     request = asked.request
     strict_tags = request.tags_match.endswith("_strict") or request.tags_match == "exact"
     return Account(

@@ -43,7 +43,8 @@ class RecallRequest:
     if they are not given. `hops`, `reverse` and `seeds` are those of `engine.graph_channel.Spread`.
     `least` are floors by channel, `least_score` is one on the final score. `written` are the
     filters as given. `now` and `as_of` None: the clock. `asked_surfaces`: surfaces were named,
-    rather than all by default. `clamped` are keys whose value was brought into its range. With
+    rather than all by default. `sources` None: those of kinds that are made from others. `clamped`
+    are keys whose value was brought into its range. With
     `token` (the key `set`) nothing else counts: the answer of that token is wanted again.
     """
 
@@ -73,7 +74,7 @@ class RecallRequest:
     themes: bool = False
     altitude: str = "auto"
     detail: str = "auto"
-    sources: bool = False
+    sources: bool | None = None
     max_source_tokens: int = 4096
     chunks: bool = False
     max_chunk_tokens: int = 500
@@ -140,7 +141,8 @@ def parse_request(
     format = read.choice("format")
     depth = read.choice("depth")
     k, hops = depth_of(depth, config)
-    sources, chunks = given.boolean("sources"), given.boolean("chunks")
+    sources = given.boolean("sources") if "sources" in given.values else None
+    chunks = given.boolean("chunks")
     request = RecallRequest(
         question=question,
         kinds=kinds,
@@ -150,7 +152,7 @@ def parse_request(
         tags=given.words("tags", "name tags, or tags_match=exact alone for those without any"),
         tags_match=read.choice("tags_match"),
         source_roles=read.subset("source_roles"),
-        budget=_budget(given, config, format, extras=sources or chunks),
+        budget=_budget(given, config, format, extras=bool(sources) or chunks),
         counter=read.choice("counter", more=tuple(counters)),
         max_characters=read.whole("max_characters"),
         limit=read.whole("limit"),
@@ -242,8 +244,10 @@ def _idle(request: RecallRequest, given: Given) -> Iterable[str]:
     """What was asked and can have no effect."""
     if request.channels == ("graph",):
         yield "graph goes on from what other channels find: alone it finds nothing"
-    if "max_source_tokens" in given.values and not request.sources:
-        yield "max_source_tokens counts with sources=on only"
+    if "max_source_tokens" in given.values and request.sources is False:
+        yield "max_source_tokens counts for nothing with sources=off"
+    if request.chunks and request.browse:
+        yield "chunks are parts that a question found: without q there are none"
     if "max_chunk_tokens" in given.values and not request.chunks:
         yield "max_chunk_tokens counts with chunks=on only"
     if "tags_match" in given.values and not request.tags and request.tags_match != "exact":

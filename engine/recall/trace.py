@@ -18,6 +18,7 @@ from engine.columns import Columns
 from engine.fusion import best_by_engram, fitted
 from engine.model import Entry
 from engine.ranking import Ranking
+from engine.recall.candidates import DIGESTS
 from engine.recall.narrowing import Narrowed
 from engine.recall.pack import Pack
 
@@ -56,6 +57,7 @@ class Cuts:
     offered: Sequence[int | None]
     of_engrams: bool = True  # False: no surface asks for engrams
     digests: Mapping[int, str] = field(default_factory=dict)  # engram -> the digest that covers it
+    passed_over: Mapping[str, str] = field(default_factory=dict)  # digest -> why it is not given
 
 
 def trace_of(
@@ -80,7 +82,10 @@ def trace_of(
     strengths = {channel: values.tolist() for channel, values in ranking.strengths.items()}
     there = {item.id for item in packed.items if item.surface == "engram"}
     left_out = list(_left_out(cuts, packed, there, name))
-    dropped = [*left_out, *_cut_before(cuts, name)]
+    passed_over = [
+        {"path": f"{DIGESTS}/{digest}.md", "why": why} for digest, why in cuts.passed_over.items()
+    ]
+    dropped = [*passed_over, *left_out, *_cut_before(cuts, name)]
     filtered = _filtered(found, columns, narrowed, name)
     limited = cuts.found.total - len(cuts.limited.numbers)
     limited += sum(one["why"] == BEYOND for one in left_out)

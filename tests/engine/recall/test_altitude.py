@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ from engine.columns import ColumnCache
 from engine.entries import Entries
 from engine.model import Degraded, Digest
 from engine.ranking import Ranking
-from engine.recall.altitude import covering, lifted, uncovered, within
+from engine.recall.altitude import covering, lifted, passed_over, uncovered, within
 from tests.engine.library import Library
 
 
@@ -54,6 +55,45 @@ def test_the_scopes_that_cover_most_of_the_mass_come_first_and_stop_at_half() ->
 
 def test_without_a_hit_the_largest_scopes_come_first() -> None:
     assert covering((C, B, A), ranking([])) == (A, B, C)
+
+
+def test_no_digest_beside_those_that_cover_all_that_it_covers() -> None:
+    small, across, whole = digest("community-s", [0, 1]), digest("kind-x", [1, 4]), A
+    for members in itertools.permutations((small, whole, across, B, C)):
+        chosen = covering(members, ranking([]))
+        seen: set[int] = set()
+        for one in chosen:
+            assert not set(one.members.tolist()) <= seen
+            seen |= set(one.members.tolist())
+        assert seen == {0, 1, 2, 3, 4}
+    assert [one.name for one in covering((small, whole, across), ranking([]))] == [
+        "community-s", "kind-x",
+    ]  # fmt: skip
+
+
+def test_a_digest_that_is_not_given_is_told_why() -> None:
+    same = digest("kind-same", [0, 1])
+    assert passed_over((A, B, same, ROOT), (A,)) == {
+        "kind-b": "others cover most of what was found",
+        "kind-same": "the digests given cover all that it covers",
+        "tenant": "digests of scopes are enough",
+    }
+    assert passed_over((A, ROOT), (ROOT,)) == {
+        "kind-a": "the digests given cover all that it covers"
+    }
+    assert passed_over((A, B), ()) == {}
+
+
+def test_the_trace_tells_of_digests_that_others_cover(library: Library) -> None:
+    again = digest("community-n", [0, 1, 2], text="Some notes tell of pumps.")
+    library.shelf = (*library.shelf, again)
+    packed = library.ask("q=zebra&surfaces=digests&trace=on&format=json")
+    assert [item.name for item in packed.items] == [
+        ".digests/kind-note.md", ".digests/kind-task.md",
+    ]  # fmt: skip
+    assert packed.trace is not None
+    why = "the digests given cover all that it covers"
+    assert {"path": ".digests/community-n.md", "why": why} in packed.trace["dropped"]
 
 
 @pytest.mark.parametrize(

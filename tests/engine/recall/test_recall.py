@@ -63,13 +63,13 @@ def test_an_edit_is_seen_at_once(library: Library) -> None:
 
 
 def test_no_result_is_a_pack_that_says_so_and_a_miss(library: Library) -> None:
-    packed = library.ask("q=xyzzy&format=json&kinds=note,asset")
+    packed = library.ask("q=qwrtz&format=json&kinds=note,asset")
     answer = json.loads(packed.rendered)
     assert answer["items"] == []
     assert answer["omitted"] == {"count": 0, "paths": []}
     assert not answer["truncated"]
     assert answer["controls"]["kinds"] == ["asset", "note"]
-    assert library.misses == ["xyzzy"]
+    assert library.misses == ["qwrtz"]
 
 
 def test_browsing_is_newest_first_and_no_demand(library: Library) -> None:

@@ -82,6 +82,10 @@ def test_a_consolidated_kind_brings_its_sources(desk: Desk) -> None:
     ids = {item["path"]: item["source_ids"] for item in answer["items"]}
     assert (ids["observation/seen.md"], ids["note/pump.md"]) == ([pump], [])
     assert answer["sources"][pump]["path"] == "note/pump.md"
+    assert answer["controls"]["sources"] is None
+    silent = ask(desk, "q=overheats&surfaces=engrams,passages&sources=off")
+    assert (silent["sources"], silent["controls"]["sources"]) == ({}, False)
+    assert [item["source_ids"] for item in silent["items"]] == [[] for _ in silent["items"]]
 
 
 def an_hour_passes(desk: Desk) -> str:
