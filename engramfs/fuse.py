@@ -46,6 +46,9 @@ THREADS = 10  # of libfuse, taken in turn; a slow control file occupies one for 
 _UTIME_NOW = (1 << 30) - 1
 _UTIME_OMIT = (1 << 30) - 2
 _CAPABLE_READDIRPLUS = 3 << 13  # and its automatic form; without cached attributes it only costs
+# Else the kernel sends the lookups of one directory one after another, and a question by name holds
+# up all others. libfuse before 3.17 does not tell the kernel that it is wanted.
+_CAPABLE_PARALLEL_DIROPS = 1 << 18
 _NOBODY = 0xFFFF_FFFF  # -1 as uid or gid: leave it alone
 _BLOCK = 4096
 _SPACE = (
@@ -189,7 +192,9 @@ class Adapter(mfusepy.FUSE):  # type: ignore[misc]
 
     def init_fuse_3(self, connection: Any, config: Any) -> None:
         super().init_fuse_3(connection, config)
+        capable = connection.contents.capable
         connection.contents.want &= ~_CAPABLE_READDIRPLUS
+        connection.contents.want |= capable & _CAPABLE_PARALLEL_DIROPS
         self._ready()
 
     def destroy(self, _private: object) -> None:

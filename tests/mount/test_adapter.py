@@ -11,8 +11,11 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from engramfs.fuse import Adapter
 
 libc = ctypes.CDLL(None, use_errno=True)
 AT_FDCWD = -100
@@ -203,3 +206,13 @@ def test_many_threads_at_once(mount: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
     assert len(list(directory.iterdir())) == 8
+
+
+@pytest.mark.parametrize(("capable", "wanted"), [(0xFFFF_FFFF, 1 << 18), (0, 0)])
+def test_lookups_of_one_directory_may_run_at_once(capable: int, wanted: int) -> None:
+    """Asked of a kernel that can; libfuse 3.17 leaves it off unless it is wanted."""
+    adapter = Adapter.__new__(Adapter)
+    adapter.operations, adapter._ready = SimpleNamespace(), lambda: None
+    connection = SimpleNamespace(contents=SimpleNamespace(capable=capable, want=3 << 13))
+    adapter.init_fuse_3(connection, None)
+    assert connection.contents.want == wanted
