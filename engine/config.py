@@ -98,7 +98,8 @@ class Config:
     match_words: int = 2  # that the prompt and an engram's head share, at least
     match_score: float = 1.5  # below it they share too little
     match_utility: float = 0.15  # what an engram gains in order by being used
-    match_candidates: int = 24  # engrams by the index whose heads are read
+    match_candidates: int = 24  # engrams by the index whose heads are read at a time …
+    match_read: int = 192  # … and in all, where too few of those before match
 
     # Parts and vectors
     part_tokens: int = 256  # what MiniLM reads

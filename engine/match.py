@@ -31,7 +31,7 @@ from engine.columns import Columns
 from engine.fusion import ROUNDING, Floats, fitted
 from engine.languages import DEFAULT_LANG, lang_of
 from engine.masks import Masks, masks
-from engine.match_forms import Match, render
+from engine.match_forms import Match, Total, render
 from engine.match_request import MatchRequest
 from engine.model import Degraded, Entry
 from engine.namespace import Scope, bind
@@ -52,7 +52,7 @@ class Matches:
     """The best of `total` engrams that a prompt touches on, and the answer's bytes."""
 
     items: tuple[Match, ...]
-    total: int
+    total: Total
     degraded: tuple[Degraded, ...]
     rendered: bytes
 
@@ -72,38 +72,42 @@ def match(
     mask = masks(columns, reader.properties, scope, request.filters)
     words = _counting(telling_words(request.prompt, reader.languages(mask.covered)))
     candidates, worth = _candidates(reader, columns, mask, words)
-    rows = reader.hydrate(candidates)
     used = fitted(reader.utility(scope, len(columns)), len(columns))
     found: list[tuple[float, Match]] = []
-    for entry in candidates:
-        row = rows.get(entry.no)
-        if row is None:  # gone meanwhile, or damaged, which `degraded` tells
-            continue
-        shared, raw = _judged(reader, entry, row, words, worth)
-        if _different(shared) < config.match_words or raw < config.match_score:
-            continue
-        order = round(raw * (1.0 + config.match_utility * float(used[entry.no])), ROUNDING)
-        path = path_of(entry)
-        found.append(
-            (order, Match(entry, path, headed(row.title), row.summary, tuple(shared), raw))
-        )
+    looked = 0
+    # Of some heads that the index takes for likely only the properties have the words: more are read.
+    while looked < min(len(candidates), config.match_read) and len(found) < request.limit:
+        some = candidates[looked : looked + config.match_candidates]
+        looked += len(some)
+        rows = reader.hydrate([columns.entry(no) for no in some])
+        for entry in map(columns.entry, some):
+            row = rows.get(entry.no)
+            if row is None:  # gone meanwhile, or damaged, which `degraded` tells
+                continue
+            shared, raw = _judged(reader, entry, row, words, worth)
+            if _different(shared) < config.match_words or raw < config.match_score:
+                continue
+            order = round(raw * (1.0 + config.match_utility * float(used[entry.no])), ROUNDING)
+            title, path = headed(row.title), path_of(entry)
+            found.append((order, Match(entry, path, title, row.summary, tuple(shared), raw)))
     found.sort(key=lambda one: (-one[0], -one[1].entry.updated_ns, one[1].entry.id))
     items = tuple(one for _, one in found[: request.limit])
     reader.note(scope, "prompt", [item.entry for item in items], session)
+    total = Total(len(found), looked < len(candidates))
     degraded = reader.unreadable(scope)
-    return Matches(
-        items, len(found), degraded, render(request, items, len(found), degraded, config)
-    )
+    return Matches(items, total, degraded, render(request, items, total, degraded, config))
 
 
 def _candidates(
     reader: Reader, columns: Columns, mask: Masks, words: Sequence[Word]
-) -> tuple[list[Entry], dict[str, float]]:
-    """The engrams whose heads may share enough, the likeliest first, and what each word is worth.
+) -> tuple[list[int], dict[str, float]]:
+    """The engrams, by number, whose heads may share enough, the likeliest first, and what each word
+    is worth. Those are left out that could not reach the floor if they had nothing else.
 
     The length that the index knows counts each word of a head, and its property values: it decides
     which are read, not how they are judged.
     """
+    config = reader.config
     snapshot = reader.index.snapshot()
     owners = snapshot.doc_engram
     engrams = max(len(columns), int(owners.max(initial=-1)) + 1)
@@ -120,12 +124,12 @@ def _candidates(
         score[having] += worth[word]
         shared[having] += 1
     allowed = fitted(mask.allowed, engrams)
-    near = np.flatnonzero(shared >= reader.config.match_words)
+    most = np.round(score / math.sqrt(max(config.match_words, 1)), ROUNDING)
+    near = np.flatnonzero((shared >= config.match_words) & (most >= config.match_score))
     near = near[allowed[owners[near]]]
     likely = np.round(score[near] / np.sqrt(np.maximum(snapshot.doc_length[near], 1)), ROUNDING)
     updated = fitted(columns.updated_ns, engrams)[owners[near]]
-    best = np.lexsort((owners[near], -updated, -likely))[: reader.config.match_candidates]
-    return [columns.entry(no) for no in owners[near[best]].tolist()], worth
+    return owners[near[np.lexsort((owners[near], -updated, -likely))]].tolist(), worth
 
 
 def _judged(
@@ -137,10 +141,16 @@ def _judged(
     also = [str(alias) for alias in aliases] if isinstance(aliases, list) else []
     texts = (entry.slug, row.title, row.summary, *also)
     held = set(chain.from_iterable(runs(texts, lang)))
-    shared = [word for word, group in words if not held.isdisjoint(group)]
-    raw = sum(map(worth.__getitem__, shared))
+    shared: list[tuple[int, str]] = []
+    told: set[str] = set()
+    for at, (word, group) in enumerate(words):
+        terms = held.intersection(group)
+        if not terms <= told:  # else it is one that is there already, stemmed in another language
+            shared.append((at, word))
+            told |= terms
+    raw = sum(worth[word] for _, word in shared)
     length = sum(map(_counts, set(analyse("\n".join(texts), lang)) - _stop_terms(lang)))
-    return _joined(shared), round(raw / math.sqrt(max(length, 1)), ROUNDING)
+    return _joined(shared), round(raw / math.sqrt(max(length, len(shared), 1)), ROUNDING)
 
 
 def _counting(words: Sequence[Word]) -> list[Word]:
@@ -162,14 +172,18 @@ def _stop_terms(lang: str) -> frozenset[str]:
     return frozenset(chain.from_iterable(map(terms_of(lang).__getitem__, stop_words(lang))))
 
 
-def _joined(shared: Sequence[str]) -> list[str]:
-    """Pairs that follow each other in the prompt as the run that they come from."""
+def _joined(shared: Sequence[tuple[int, str]]) -> list[str]:
+    """Words by their place in the prompt; pairs that follow each other there as the run that they
+    come from."""
     found: list[str] = []
-    for word in shared:
-        if found and _is_pair(word) and _is_run(found[-1]) and found[-1][-1] == word[0]:
+    before = -1
+    for at, word in shared:
+        follows = found and at == before + 1 and found[-1][-1] == word[0]
+        if follows and _is_pair(word) and _is_run(found[-1]):
             found[-1] += word[1]
         else:
             found.append(word)
+        before = at
     return found
 
 

@@ -29,10 +29,18 @@ class Match:
     score: float  # raw
 
 
+@dataclass(frozen=True, slots=True)
+class Total:
+    """How many match; `more`: perhaps others too, which were not read."""
+
+    engrams: int
+    more: bool
+
+
 def render(
     request: MatchRequest,
     items: Sequence[Match],
-    total: int,
+    total: Total,
     degraded: Sequence[Degraded],
     config: Config,
 ) -> bytes:
@@ -46,8 +54,9 @@ def render(
     return text.encode("utf-8", "backslashreplace")
 
 
-def _markdown(items: Sequence[Match], total: int, degraded: Sequence[Degraded], most: int) -> str:
-    lines = ["---", f"matches: {len(items)} of {total}"]
+def _markdown(items: Sequence[Match], total: Total, degraded: Sequence[Degraded], most: int) -> str:
+    of = f"{total.engrams} or more" if total.more else str(total.engrams)
+    lines = ["---", f"matches: {len(items)} of {of}"]
     lines += [f"degraded: {reasons(degraded)}"] if degraded else []
     lines.append("---")
     for item in items:
@@ -64,7 +73,7 @@ def _markdown(items: Sequence[Match], total: int, degraded: Sequence[Degraded], 
 def _json(
     request: MatchRequest,
     items: Sequence[Match],
-    total: int,
+    total: Total,
     degraded: Sequence[Degraded],
     most: int,
 ) -> str:
@@ -81,7 +90,8 @@ def _json(
             }
             for item in items
         ],
-        "total": total,
+        "total": total.engrams,
+        "more": total.more,
         "degraded": [{"what": said.what, "reason": said.reason} for said in degraded],
         "warnings": list(request.warnings),
         "controls": {

@@ -15,6 +15,7 @@ from engine.config import Config
 from engine.errors import Invalid
 from engine.fusion import Floats
 from engine.match import Matches, match
+from engine.match_forms import Total
 from engine.match_request import parse_match
 from engine.model import Degraded, Entry
 from engine.namespace import Scope
@@ -85,7 +86,7 @@ def test_the_score_is_the_one_that_is_written_down(store: Store) -> None:
 )
 def test_less_than_two_words_are_none(store: Store, prompt: str) -> None:
     found = store.match(prompt)
-    assert (found.items, found.total, found.rendered) == ((), 0, b"")
+    assert (found.items, found.total, found.rendered) == ((), Total(0, more=False), b"")
     held = json.loads(store.match(prompt, ("format", "json")).rendered)
     assert (held["items"], held["total"], held["warnings"]) == ([], 0, [])
     assert held["controls"]["prompt"] == prompt
@@ -121,9 +122,58 @@ def test_no_more_than_three_the_best_first() -> None:
         store.put(f"note/n{number}", f"---\ntitle: pump overheating {words}\n---\nx\n")
     found = store.match("pump overheating")
     assert [item.entry.slug for item in found.items] == ["n0", "n1", "n2"]
-    assert found.total == 5
+    assert found.total == Total(5, more=False)
     assert store.slugs("pump overheating", ("limit", "1")) == ["n0"]
     assert found.rendered.startswith(b"---\nmatches: 3 of 5\n---\n")
+
+
+def test_properties_that_have_the_words_do_not_crowd_out_a_match() -> None:
+    """The index knows no difference; those whose names do not match make room for others."""
+    store = Store()
+    for number in range(60):
+        store.put(f"note/n{number}", "---\ncolour: crimson\nshape: hexagon\n---\nx\n")
+    long = " ".join(f"word{n}" for n in range(12))
+    store.put("note/it", f"---\ntitle: crimson hexagon {long}\n---\nx\n")
+    for number in range(3_000):
+        store.put(f"note/filler-{number}", "x\n")
+    assert store.slugs("a crimson hexagon") == ["it"]
+
+
+def test_that_there_may_be_more_is_said() -> None:
+    store = Store(Config(match_candidates=4))
+    for number in range(40):
+        store.put(f"note/filler-{number}", "x\n")
+    for number in range(9):
+        store.put(f"note/n{number}", "---\ntitle: pump overheating\n---\nx\n", days=number)
+    found = store.match("pump overheating")
+    assert (len(found.items), found.total) == (3, Total(4, more=True))
+    assert found.rendered.startswith(b"---\nmatches: 3 of 4 or more\n---\n")
+    held = json.loads(store.match("pump overheating", ("format", "json")).rendered)
+    assert (held["total"], held["more"]) == (4, True)
+
+
+def test_one_word_is_one_in_all_languages() -> None:
+    """`pumps` is `pump` in one of them and stays what it is in another."""
+    store = Store()
+    store.languages = lambda covered: ("en", "xx")  # type: ignore[method-assign]
+    for number in range(60):
+        store.put(f"note/filler-{number}", "x\n")
+    store.put("note/it", "---\ntitle: Pump\n---\nx\n")
+    store.put("note/both", "---\ntitle: Pump leaks\n---\nx\n")
+    assert store.slugs("pump pumps pumping pumped") == []
+    [item] = store.match("pumps, a pump, leaks").items
+    assert (item.entry.slug, item.words) == ("both", ("pumps", "leaks"))
+
+
+def test_no_more_words_are_shared_than_there_are() -> None:
+    """A stem of two characters is no word, but what it is the stem of is: it counts in both."""
+    store = Store()
+    for number in range(9):
+        store.put(f"note/filler-{number}", "x\n")
+    store.put("note/pcs-tvs", "x\n")
+    worth = 1 + math.log(10 / 2)
+    [item] = store.match("PCs and TVs").items
+    assert item.score == pytest.approx(2 * worth / math.sqrt(2))
 
 
 def test_use_orders_and_brings_nothing_in(store: Store) -> None:
@@ -163,6 +213,8 @@ def test_filters_only_remove(store: Store) -> None:
     [
         ("冷却水泵过热", "冷却水泵今天怎么了", True),  # four characters: two words
         ("冷却水泵过热", "水泵房在哪里", False),  # two characters
+        ("冷却水泵过热", "冷却器和水泵", True),  # twice two, apart
+        ("冷却水泵过热", "水泵和泵过", True),  # not one run of three
         ("冷却水泵过热", "却水泵", False),  # three: two pairs, but one word
         ("ปั๊มน้ำร้อนเกินไป", "ปั๊มน้ำเป็นอะไร", True),
         ("냉각수 펌프 과열", "냉각수 펌프는 왜", True),
@@ -181,6 +233,13 @@ def test_scripts_and_identifiers(title: str, prompt: str, matches: bool) -> None
     store.put("note/it", f"---\ntitle: {title}\nlang: {lang}\n---\nx\n")
     store.languages = lambda covered: ("en", "ru")  # type: ignore[method-assign]
     assert store.slugs(prompt) == (["it"] if matches else [])
+
+
+def test_a_prompt_as_long_as_any_finds_the_same(store: Store) -> None:
+    long = " ".join(f"beside{n}" for n in range(800)) + " pump overheating"
+    assert 7_000 < len(long) < 8_192
+    [item] = store.match(long).items
+    assert (item.entry.slug, item.words) == ("pump-overheating", ("pump", "overheating"))
 
 
 def test_a_run_is_told_as_it_stands_in_the_prompt() -> None:
@@ -289,5 +348,5 @@ def test_the_floors_hold_and_the_order_is_stable(
     found = store.match(asked)
     for item in found.items:
         assert item.score >= 1.5 and len(set(prompt) & set(item.entry.title.split())) >= 2
-    assert len(found.items) == min(found.total, 3)
+    assert len(found.items) == min(found.total.engrams, 3)
     assert store.slugs(asked) == again.slugs(asked)
