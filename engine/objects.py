@@ -24,6 +24,7 @@ from engine.store.versions import Version
 from engine.walk import Arc, arcs
 
 _MISSES = 10  # questions without a hit that `status` names
+_DAMAGED = 10  # and damaged engrams
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +219,8 @@ def _vectors(state: State, numbers: Longs, index: VectorIndex) -> tuple[int, Vec
 
 def _damaged(state: State, scope: Scope) -> Iterator[str]:
     """What is wrong with damaged engrams. Where nobody knows the namespace, it is told to all."""
-    for no, said in list(state.damaged.items()):
-        entry = state.entries.get(no)
-        if entry is None or scope.sees(entry):
-            yield said
+    held = ((state.entries.get(no), said) for no, said in list(state.damaged.items()))
+    told = [said for entry, said in held if entry is None or scope.sees(entry)]
+    yield from told[:_DAMAGED]
+    if len(told) > _DAMAGED:
+        yield f"and {len(told) - _DAMAGED} more engrams are damaged: `engramfs check` names them"
