@@ -75,7 +75,7 @@ def match(
     used = fitted(reader.utility(scope, len(columns)), len(columns))
     found: list[tuple[float, Match]] = []
     looked = 0
-    # Of some heads that the index takes for likely only the properties have the words: more are read.
+    # Of heads that the index takes for likely some have the words in properties alone: read more.
     while looked < min(len(candidates), config.match_read) and len(found) < request.limit:
         some = candidates[looked : looked + config.match_candidates]
         looked += len(some)
