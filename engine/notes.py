@@ -160,6 +160,17 @@ class Notes:
         least = found[most - 1][1] if len(found) >= most else 0.0
         return [said for said, weighed in found[: most + _TIES] if weighed >= least]
 
+    def shares(
+        self, groups: Sequence[Group], langs: Sequence[str], notes: Iterable[str]
+    ) -> dict[str, float]:
+        """What these notes have of a question's distinct terms, as `saying` counts it."""
+        if not groups:
+            return {}
+        _, folded = self._now()
+        with self._lock:
+            counts = folded.words.counts(groups, langs)
+        return {note: folded.words.count(note, counts) / len(groups) for note in set(notes)}
+
     def _now(self) -> tuple[Unfolded, _Folded]:
         """What is there, with the texts of all of it known."""
         with self._lock:

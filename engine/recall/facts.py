@@ -28,7 +28,7 @@ import logging
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 
 import numpy as np
 
@@ -118,8 +118,10 @@ def _found(
     look = _Look(reader, mask, ranking, at_ns)
     groups = query_terms(question, reader.languages(mask.covered))
     found: dict[_Key, Fact] = {}
-    rows = (row for row, _ in look.saying(groups, most, ranked=True))
-    for row in chain(rows, look.hanging(most, bare=bare)):
+    rows = [row for row, _ in look.saying(groups, most, ranked=True)]
+    rows += look.hanging(most, bare=bare)
+    look.share(groups, rows)
+    for row in rows:
         look.add(found, row, look.by_end(row))
     best = min(1.0, float(ranking.before_filters.max(initial=0.0))) or 1.0
     for row, share in look.saying(groups, most, ranked=False):
@@ -208,6 +210,12 @@ class _Look:
         ends = (self._reader.entries.get(no) for no in (row.source, self._heir(row.target)))
         made = [end.created_ns for end in ends if end is not None]
         return max(row.updated_ns, *made) <= self._at_ns
+
+    def share(self, groups: Sequence[Group], rows: Iterable[EdgeRow]) -> None:
+        """Learn what the notes of some edges have of the question: only the best were told."""
+        notes = {row.note for row in rows if row.note} - self._shares.keys()
+        langs = self._reader.languages(self._shown)
+        self._shares |= self._reader.notes.shares(groups, langs, notes) if notes else {}
 
     def by_end(self, row: EdgeRow) -> float:
         """What an edge scores that hangs on a ranked engram."""

@@ -67,6 +67,20 @@ def library() -> Library:
     return made
 
 
+def test_of_equal_facts_the_one_that_says_more_comes_first_however_few_are_asked() -> None:
+    library = Library()
+    for slug, body in (("a", ""), ("b", "pump"), ("c", "pump valve")):
+        library.put(f"note/{slug}", f"# Plain\n\n{body}\n")
+    library.link("note/a", "about", "note/b", note="valve")
+    library.link("note/a", "near", "note/b", note="pump")
+    library.link("note/a", "about", "note/c", note="pump zebra")
+    every = told(facts_of(library, "pump zebra"))
+    assert every[:2] == ["a near b", "a about b"]
+    assert [told(facts_of(library, "pump zebra", most)) for most in (1, 2, 3)] == [
+        every[:most] for most in (1, 2, 3)
+    ]
+
+
 def test_an_edge_hangs_on_the_better_of_its_ends(library: Library) -> None:
     [fact] = facts_of(library, "overheats")
     assert told((fact,)) == ["pump described_by manual"]
