@@ -10,6 +10,7 @@ from functools import partial
 from typing import Protocol
 
 from engine.config import Config
+from engine.filters import split
 from engine.model import Degraded
 from engine.recall.chunks import Chunk
 from engine.recall.given import CHANNELS
@@ -24,6 +25,7 @@ ECHO_BYTES = 256  # of the question and of a filter's values in the controls
 REASON_CHARACTERS = 200
 SETTLING_ROUNDS = 6
 SETTLING_NAMES = 24  # tried where no number is true under the first
+_CUT = "…".encode()
 PLACEHOLDER_TOKEN = "m000m000"
 
 _COMPARED = (
@@ -59,6 +61,7 @@ class Extras:
     echo: int = 0
     controls: bool = False
     reasons: bool = False
+    warnings: bool = False  # their number
     bare: bool = False  # tokens and truncated only
     pad: int = 0
 
@@ -175,7 +178,7 @@ def controls_of(request: RecallRequest) -> dict[str, object]:
         "min_score": request.least_score,
         "channels": list(request.channels),
         "weights": {name: weights.get(name, 1.0) for name in CHANNELS},
-        "tags": list(request.tags),
+        "tags": sorted(split(request.tags)),
         "tags_match": request.tags_match,
         "source_roles": list(request.source_roles),
         "surfaces": list(request.surfaces),
@@ -248,11 +251,25 @@ def joined(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def echo(text: str, most_bytes: int) -> str:
-    """The beginning of a text, at most `most_bytes` of UTF-8, with an ellipsis when cut."""
+    """The beginning of a text, cut between characters: at most `most_bytes` of UTF-8 with the
+    ellipsis that says so, which is all where not even it has room."""
     raw = text.encode("utf-8", "replace")
     if len(raw) <= most_bytes:
         return text
-    return f"{raw[:most_bytes].decode('utf-8', 'ignore')}…"
+    return f"{raw[: max(most_bytes - len(_CUT), 0)].decode('utf-8', 'ignore')}…"
+
+
+def echo_each(values: Sequence[str], most_bytes: int) -> list[str]:
+    """The first values, `most_bytes` of UTF-8 in all; "…" stands for the others."""
+    kept: list[str] = []
+    used = 0
+    for at, value in enumerate(values):
+        used += len(value.encode("utf-8", "replace"))
+        more = len(_CUT) if at + 1 < len(values) else 0
+        if used + more > most_bytes:
+            return [*kept, "…"]
+        kept.append(value)
+    return kept
 
 
 def _encoded(text: str) -> str:

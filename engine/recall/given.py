@@ -16,7 +16,7 @@ from types import MappingProxyType
 from engine.catalogue import Catalogue
 from engine.config import Config
 from engine.errors import Invalid, Problem, shown
-from engine.filters import FALSE, TRUE, Filters, is_filter_key, parse_filters, split
+from engine.filters import CORE_KEYS, FALSE, TRUE, Filters, is_filter_key, parse_filters, split
 from engine.instants import aware
 from engine.model import Namespace
 from engine.namespace import Scope, bind
@@ -58,8 +58,9 @@ class Given:
         self._filters: list[tuple[str, str]] = []
         self._namespace: list[tuple[str, str]] = []
         self.every_key: set[str] = set()
-        named = [*sorted(keys), *(["namespace.NAME"] if namespaces else [])]
-        valid = ", ".join(named) + (", prop.NAME and the filters" if filters else "")
+        named = {*keys, *(CORE_KEYS if filters else ())}
+        families = ["prop.NAME"] * filters + ["namespace.NAME"] * namespaces
+        valid = ", ".join([*sorted(named), *families])
         for key, value in pairs:
             self.every_key.add(key)
             if key in keys:
@@ -145,14 +146,19 @@ class Given:
             self.problems += error.problems
         return () if ceiling is not None else asked
 
-    def integer(self, key: str, default: int, least: int, most: int, *, clamp: bool = False) -> int:
+    def integer(
+        self, key: str, default: int, least: int, most: int, *, clamp: bool = False, or_: str = ""
+    ) -> int:
+        """A whole number of a range; above it it is lowered where `clamp`. `or_` is what else the
+        key takes, which the caller has looked for."""
         if key not in self.values:
             return default
         text = self.one(key).strip()
         value = int(text) if _INTEGER.fullmatch(text) else None
         if value is None or value < least or (value > most and not clamp):
             said = f"{key}: `{shown(text)}` is out of range"
-            self.refuse(key, said, f"a whole number, {least} to {most}")
+            valid = f"{or_}, or {least} to {most}" if or_ else f"{least} to {most}"
+            self.refuse(key, said, f"a whole number, {valid}")
             return default
         if value > most:
             self.lowered(key, f"{key} {value} was lowered to {most}")
@@ -236,11 +242,11 @@ class Given:
         return tuple(choice for choice in choices if choice in names)
 
     def words(self, key: str, hint: str) -> tuple[str, ...]:
-        """Words by commas or repeated, each once, sorted."""
-        names = split(self.values.get(key, ()))
-        if key in self.values and not names:
+        """Words by commas or repeated, as they were given: one may hold a comma itself."""
+        given = {value.strip() for value in self.values.get(key, ()) if split([value])}
+        if key in self.values and not given:
             self.refuse(key, f"{key} is empty", hint)
-        return tuple(sorted(set(names)))
+        return tuple(sorted(given))
 
     def weights(self) -> tuple[tuple[str, float], ...]:
         found: dict[str, float] = {}

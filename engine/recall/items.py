@@ -6,8 +6,10 @@ the items at a budget are a prefix of those at a larger one, with the same texts
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, takewhile
 
 from engine.config import Config
 from engine.evidence import Parts
@@ -20,6 +22,9 @@ from engine.recall.lines import headed
 
 SUMMARY_CHARACTERS = 2_000  # of a summary shown; one that is longer is a body in the wrong place
 CHARACTERS_A_TOKEN = 64
+PROPERTY_CHARACTERS = 240  # of the value of a property shown, and …
+PROPERTIES_CHARACTERS = 2_000  # … of all of them, names included
+NAME_CHARACTERS, MOST_CUT = 60, 20  # of the names of properties that are cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,7 @@ class Item:
     score: float
     channels: Mapping[str, int]
     properties: Mapping[str, PropertyValue]
+    cut: tuple[str, ...] = ()  # properties that are not given whole
     body: str | None = None
     passages: tuple[Passage, ...] = ()
     tokens: int = 0
@@ -89,6 +95,7 @@ def make_item(
     `detail` is a request's, or "whole": auto where passages are not wanted.
     """
     role = row.properties.get("source_role")
+    properties, cut = short_properties(row.properties)
     item = Item(
         id=ranked.entry.id,
         kind=ranked.entry.kind,
@@ -100,7 +107,8 @@ def make_item(
         source_role=role if isinstance(role, str) else "user",
         score=ranked.score,
         channels=ranked.channels,
-        properties=dict(row.properties),
+        properties=properties,
+        cut=cut,
         named=ranked.named,
         tagged=bool(row.properties.get("tags")),
     )
@@ -171,6 +179,47 @@ def _cut(summary: str) -> str:
     return f"{summary[: SUMMARY_CHARACTERS - 1]}…"
 
 
+def short_properties(
+    properties: Mapping[str, PropertyValue],
+) -> tuple[dict[str, PropertyValue], tuple[str, ...]]:
+    """(properties as answers give them, the names of those that are not whole).
+
+    A property that is a text in the wrong place would leave no room for any other engram: a text is
+    given by its beginning, a list by its first values, and what is left out is named.
+    """
+    kept: dict[str, PropertyValue] = {}
+    cut: list[str] = []
+    left = PROPERTIES_CHARACTERS
+    for name, value in properties.items():
+        most = min(PROPERTY_CHARACTERS, left - len(name))
+        short = _short(value, most)
+        if short != value:
+            cut.append(name if len(name) <= NAME_CHARACTERS else f"{name[: NAME_CHARACTERS - 1]}…")
+        if short is None and value is not None:
+            continue
+        kept[name] = short
+        left -= len(name) + _size(short)
+    more = len(cut) > MOST_CUT
+    return kept, (*cut[: MOST_CUT - more], *("…" for _ in range(more)))
+
+
+def _short(value: PropertyValue, most: int) -> PropertyValue:
+    """What of a value has so many characters; None for nothing of it."""
+    if _size(value) <= most:
+        return value
+    if isinstance(value, str) and most > 1:
+        return f"{value[: most - 1]}…"
+    if isinstance(value, list):
+        sums = accumulate(_size(one) + 2 for one in value)
+        return value[: sum(1 for _ in takewhile(lambda used: used <= most, sums))] or None
+    return None
+
+
+def _size(value: object) -> int:
+    """Characters of a value as it is written."""
+    return len(value) if isinstance(value, str) else len(json.dumps(value, default=str))
+
+
 def in_order(passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
     """In the order of the document, the host's behind."""
     return tuple(sorted(passages, key=lambda passage: passage.position))
@@ -181,7 +230,8 @@ def reductions(item: Item) -> list[Item]:
     best = item.spare
     shapes = [best[:most] for most in range(len(best), 0, -1)]
     shapes += [(passage,) for passage in best[1:]]
-    bare = replace(item, body=None, summary="", properties={}, spare=())
+    cut = ("…",) if item.properties or item.cut else ()
+    bare = replace(item, body=None, summary="", properties={}, cut=cut, spare=())
     return [replace(bare, passages=in_order(shape)) for shape in shapes]
 
 

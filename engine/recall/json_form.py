@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from engine.filters import CORE_KEYS
 from engine.model import NOWHERE, Passage, Relation
-from engine.recall.answer import ECHO_BYTES, REASON_CHARACTERS, Extras, Head, echo
+from engine.recall.answer import ECHO_BYTES, REASON_CHARACTERS, Extras, Head, echo, echo_each
 from engine.recall.chunks import Chunk
 from engine.recall.items import Item
 from engine.recall.sources import Source
@@ -109,6 +109,7 @@ def item_values(item: Item) -> dict[str, object]:
         "body": item.body,
         "passages": [passage_values(passage) for passage in item.passages],
         "properties": dict(item.properties),
+        "properties_cut": list(item.cut),
     }
 
 
@@ -174,26 +175,13 @@ def _echoed(controls: Mapping[str, object], most_bytes: int) -> dict[str, object
             filters += 1
             if most_bytes:
                 shown[key] = echo(str(value), most_bytes)
-        elif key == "kinds" and isinstance(value, list):
-            shown[key] = value if most_bytes else value[:1]
-        elif key == "tags" and isinstance(value, list):
-            shown[key] = _first(value, most_bytes)
+        elif key in ("kinds", "tags") and isinstance(value, list):
+            shown[key] = echo_each(value, most_bytes)
         else:
             shown[key] = value
     if filters and not most_bytes:
         shown["filters"] = filters
     return shown
-
-
-def _first(values: Sequence[str], most_bytes: int) -> list[str]:
-    """The first values, `most_bytes` of UTF-8 in all; "…" stands for the others."""
-    kept: list[str] = []
-    for value in values:
-        most_bytes -= len(value.encode("utf-8", "replace"))
-        if most_bytes < 0:
-            return [*kept, "…"]
-        kept.append(value)
-    return kept
 
 
 def _is_filter(key: str) -> bool:

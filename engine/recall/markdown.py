@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from engine.model import Passage, PropertyValue
 from engine.recall.answer import REASON_CHARACTERS, Extras, Head
 from engine.recall.chunks import Chunk
 from engine.recall.items import Item
-from engine.recall.lines import headed
+from engine.recall.lines import flat, headed
 from engine.recall.sources import Source
 from engine.recall.tail import NO_TAIL, Tail
 from engine.recall.trace import trace_lines
@@ -38,7 +39,7 @@ class MarkdownForm:
     counts_items = False
 
     def section(self, item: Item) -> str:
-        lines = [f"## {_flat(item.name)}", *_told(item)]
+        lines = [f"## {flat(item.name)}", *_told(item)]
         quoted = list(_about(item))
         if item.body is not None and item.body.strip():
             quoted += [*([""] if quoted else []), *_lines(item.body)]
@@ -53,27 +54,25 @@ class MarkdownForm:
         return "\n".join(lines) + "\n"
 
     def ladder(self, head: Head) -> Sequence[Extras]:
-        controls = bool(head.changed)
-        reasons = bool(head.degraded)
+        full = Extras(0, 0, bool(head.changed), bool(head.degraded), bool(head.warnings))
         most = min(len(head.paths), MOST_PATHS)
-        rungs = [Extras(n, 0, controls, reasons) for n in range(most, -1, -1)]
-        if controls:
-            rungs.append(Extras(0, 0, False, reasons))
-        if reasons:
-            rungs.append(Extras())
+        rungs = [replace(full, paths=n) for n in range(most, -1, -1)]
+        for less in (replace(full, controls=False), Extras(warnings=full.warnings), Extras()):
+            if less != rungs[-1]:
+                rungs.append(less)
         return rungs
 
     def source(self, source: Source) -> str:
         title = f"**{one_line(source.title)}**" if source.title else ""
-        lines = [f"## {_flat(source.name)}"]
+        lines = [f"## {flat(source.name)}"]
         if source.same_as:
-            lines.append(f"same text as: {_flat(source.same_as)}")
+            lines.append(f"same text as: {flat(source.same_as)}")
         quoted = [*([title, ""] if title else []), *_lines(source.text)]
         return "\n".join([*lines, *map(_quoted, quoted)]) + "\n"
 
     def chunk(self, chunk: Chunk) -> str:
         name = chunk.path if chunk.path is not None else chunk.id
-        lines = [f"## {_flat(name)}", _place(chunk.passage)]
+        lines = [f"## {flat(name)}", _place(chunk.passage)]
         return "\n".join([*lines, *map(_quoted, _lines(chunk.passage.text))]) + "\n"
 
     def sources(self, sections: Sequence[str]) -> str:
@@ -109,6 +108,8 @@ class MarkdownForm:
                     _plain(f"{d.what} - {d.reason[:REASON_CHARACTERS]}") for d in head.degraded
                 )
                 lines.append(f"reasons: [{reasons}]")
+            if extras.warnings:
+                lines.append(f"warnings: {len(head.warnings)}")
             if extras.controls:
                 lines.append(f"controls: {head.changed}")
             lines.append(f"token: {head.token}")
@@ -118,7 +119,7 @@ class MarkdownForm:
 
 def trace_text(trace: Mapping[str, object]) -> str:
     """The trace behind an answer, quoted like all that may hold stored text."""
-    return "\n# trace\n" + "".join(f"{_quoted(one_line(line))}\n" for line in trace_lines(trace))
+    return "\n# trace\n" + "".join(f"{_quoted(flat(line))}\n" for line in trace_lines(trace))
 
 
 def _part(title: str, sections: Sequence[str]) -> str:
@@ -131,7 +132,7 @@ def _told(item: Item) -> Iterator[str]:
     if item.status != "live":
         yield f"status: {item.status}"
     if item.fact is not None:
-        yield f"fact: {one_line(item.fact.relation)} {_flat(item.target)}"
+        yield f"fact: {one_line(item.fact.relation)} {flat(item.target)}"
         if item.fact.role:
             yield f"role: {one_line(item.fact.role)}"
     elif item.surface == "digest":
@@ -139,11 +140,11 @@ def _told(item: Item) -> Iterator[str]:
     elif item.named or item.channels:
         yield f"why: {', '.join(_reasons(item))}"
     if item.source_names:
-        yield f"sources: {', '.join(map(_flat, item.source_names))}"
+        yield f"sources: {', '.join(map(flat, item.source_names))}"
     if item.quoted_in:
-        yield f"quoted in: {_flat(item.quoted_in)}, {_lines_of(item.passages[0])}"
+        yield f"quoted in: {flat(item.quoted_in)}, {_lines_of(item.passages[0])}"
     elif item.same_as:
-        yield f"same text as: {_flat(item.same_as)}"
+        yield f"same text as: {flat(item.same_as)}"
 
 
 def _reasons(item: Item) -> Iterator[str]:
@@ -152,7 +153,7 @@ def _reasons(item: Item) -> Iterator[str]:
         yield "named"
     for channel, rank in item.channels.items():
         if channel == "graph" and item.relation is not None:
-            ends = f"{'from' if item.relation.outward else 'to'} {_flat(item.via)}"
+            ends = f"{'from' if item.relation.outward else 'to'} {flat(item.via)}"
             yield f"graph {rank} ({one_line(item.relation.label)} {ends})"
         elif channel != "exact" or not item.named:
             yield f"{channel} {rank}"
@@ -208,11 +209,6 @@ def _lines_of(passage: Passage) -> str:
     return f"lines {span.start_line}-{span.end_line}" if span.end_line else "passage"
 
 
-def _flat(name: str) -> str:
-    """A path on one line, its blanks as they are, so that it can be copied."""
-    return visible(name.replace("\n", " "))
-
-
 def _lines(text: str) -> list[str]:
     return _BREAK.split(visible(text.strip("\n")))
 
@@ -223,5 +219,5 @@ def _quoted(line: str) -> str:
 
 def _plain(text: str) -> str:
     """A value in a YAML flow list: bare where that is safe, else as JSON."""
-    flat = _flat(text)
-    return flat if _PLAIN.fullmatch(flat) else json.dumps(flat, ensure_ascii=False)
+    told = flat(text)
+    return told if _PLAIN.fullmatch(told) else json.dumps(told, ensure_ascii=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.columns import Columns
 from engine.conditions import Equals
-from engine.filters import Filters
+from engine.filters import Filters, split
 from engine.fusion import Mask
 from engine.masks import Masks, mask_of
 from engine.model import SOURCE_ROLES, Entry
@@ -70,22 +70,30 @@ def narrow(
 
 
 def _with_tags(properties: PropertyIndex, request: RecallRequest, tagged: Mask) -> Mask:
-    wanted = [nfc(tag) for tag in request.tags]
+    """A value that holds a comma is a tag of its own, or else the tags between its commas."""
+    values = [(nfc(value), [nfc(tag) for tag in split([value])]) for value in request.tags]
+
+    def having(tag: str) -> Mask:
+        return mask_of(properties.select(_equal(TAGS, tag)), len(tagged))
+
     match = request.tags_match
-    having = [
-        mask_of(properties.select(_equal(TAGS, tag)), len(tagged)) for tag in dict.fromkeys(wanted)
-    ]
     if match.startswith("any"):
-        found = np.logical_or.reduce(having)
+        found = np.logical_or.reduce(
+            [having(tag) for whole, parts in values for tag in {whole, *parts}]
+        )
     else:
-        found = np.logical_and.reduce([np.ones(len(tagged), bool), *having])
+        found = np.ones(len(tagged), bool)
+        for whole, parts in values:
+            found &= having(whole) | np.logical_and.reduce([having(tag) for tag in parts])
     if match in ("any", "all"):
         return np.asarray(found | ~tagged)
     if match == "exact":
-        if not wanted:
+        if not values:
             return ~tagged
         for no in np.flatnonzero(found).tolist():
-            found[no] = tags_of(properties, no) == set(wanted)
+            tags = tags_of(properties, no)
+            read = [[whole] if whole in tags else parts for whole, parts in values]
+            found[no] = tags == {tag for some in read for tag in some}
     return np.asarray(found)
 
 

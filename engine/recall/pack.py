@@ -236,7 +236,7 @@ class _Packer:
 
     def _fullest(self, chosen: _Chosen, tail: Tail) -> Pack | None:
         guess = self._judged(chosen)
-        head = self._head(chosen, guess, PLACEHOLDER_TOKEN)
+        head = self._head(chosen, guess, PLACEHOLDER_TOKEN, tail)
         ladder = self._form.ladder(head)
         least = self._front(head, ladder[-1])
         room = self._limits.budget or self._limits.extra

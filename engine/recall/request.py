@@ -41,6 +41,7 @@ class RecallRequest:
     `budget` in tokens of `counter`, `max_characters` in code points, `limit` items, `k` engrams
     that the vector or temporal channel alone may bring in; `depth` is where k and `hops` come from
     if they are not given. `hops`, `reverse` and `seeds` are those of `engine.graph_channel.Spread`.
+    `tags` are values as given: each a tag, or some by commas.
     `least` are floors by channel, `least_score` is one on the final score. `written` are the
     filters as given. `now` and `as_of` None: the clock. `asked_surfaces`: surfaces were named,
     rather than all by default. `sources` None: those of kinds that are made from others. `clamped`
@@ -233,7 +234,8 @@ def _budget(given: Given, config: Config, format: str, *, extras: bool) -> int:
     if extras and given.one("budget").strip() == "0":
         return 0
     least = config.recall_budget_min_json if format == "json" else config.recall_budget_min
-    return given.integer("budget", config.recall_budget, least, config.recall_budget_max)
+    zero = "0" if extras else ""
+    return given.integer("budget", config.recall_budget, least, config.recall_budget_max, or_=zero)
 
 
 def _ns(at: datetime | None) -> int | None:

@@ -121,6 +121,8 @@ def trace_of(
             "min_score": len(cuts.limited.numbers) - len(ranking.numbers),
             **{cut: sum(one["why"] == why for one in dropped) for cut, why in CUT_BY.items()},
         },
+        "degraded": [f"{one.what} - {one.reason}" for one in packed.degraded],
+        "warnings": list(packed.warnings),
         "times_ms": dict(timings.steps),
     }
 
@@ -233,6 +235,8 @@ def trace_lines(trace: Mapping[str, Any]) -> Iterator[str]:
         first: Sequence[Mapping[str, Any]] = ranked[:MOST_LINES]
         yield f"{channel}: " + (", ".join(f"{one['rank']} {one['path']}" for one in first) or "-")
     yield "weights: " + ", ".join(f"{channel} {by:g}" for channel, by in trace["weights"].items())
+    yield from (f"degraded: {said}" for said in trace["degraded"])
+    yield from (f"warning: {said}" for said in trace["warnings"])
     yield "ms: " + ", ".join(f"{step} {ms:g}" for step, ms in trace["times_ms"].items())
 
 

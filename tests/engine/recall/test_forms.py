@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.model import Degraded, Passage, Span
-from engine.recall.answer import Extras, Head, echo
+from engine.recall.answer import Extras, Head, echo, echo_each
 from engine.recall.items import Item
 from engine.recall.json_form import JsonForm, item_values, with_trace
 from engine.recall.markdown import MarkdownForm, trace_text
@@ -24,7 +24,7 @@ HEAD = Head(
     changed="budget=200&kinds=a,b", degraded=(Degraded("vector", "2 vectors pending"),),
     warnings=("limit 500 was lowered to 200",),
 )  # fmt: skip
-EVERYTHING = Extras(2, 256, True, True)
+EVERYTHING = Extras(2, 256, True, True, True)
 HOSTILE = st.text(
     alphabet=st.sampled_from(
         "#->`~= \n\t\r\x1b\x9b\x00\x7f\x85\u2028\u2029\u202e:|[]*abmd/.中\x0c\x0b"
@@ -48,6 +48,7 @@ def test_the_front_matter_is_yaml() -> None:
         "truncated": True,
         "degraded": 1,
         "reasons": ["vector - 2 vectors pending"],
+        "warnings": 1,
         "controls": "budget=200&kinds=a,b",
         "token": "a123b456",
     }
@@ -137,7 +138,7 @@ def test_json_has_every_key_of_the_contract() -> None:
     assert one.keys() == {
         "path", "id", "kind", "title", "summary", "status", "source_role", "score", "channels",
         "tokens", "relation", "body", "passages", "properties", "surface", "fact", "source_ids",
-        "same_as",
+        "same_as", "properties_cut",
     }  # fmt: skip
     assert one["relation"] is None
     assert one["passages"][1] == {
@@ -148,10 +149,23 @@ def test_json_has_every_key_of_the_contract() -> None:
 
 def test_controls_are_echoed_up_to_256_bytes() -> None:
     answer = json.loads(JsonForm().render(HEAD, EVERYTHING, ()))
-    assert answer["controls"]["q"] == "x" * 256 + "…"
+    assert answer["controls"]["q"] == "x" * 253 + "…"
     answer = json.loads(JsonForm().render(HEAD, Extras(0, 0), ()))
     assert answer["controls"] == {"q": "…", "filters": 1}
-    assert echo("中文", 4) == "中…"
+    assert [echo("中文字", most) for most in (9, 8, 6, 5, 3, 2, 0)] == [
+        "中文字", "中…", "中…", "…", "…", "…", "…",
+    ]  # fmt: skip
+
+
+@given(st.text(min_size=1, max_size=400), st.lists(st.text(max_size=200), max_size=9))
+def test_an_echo_has_256_bytes_with_its_ellipsis(text: str, values: list[str]) -> None:
+    told = echo(text, 256)
+    assert len(told.encode()) <= 256
+    assert told == text or (told.endswith("…") and text.startswith(told[:-1]))
+    assert told == text or len((told[:-1] + text[len(told) - 1]).encode()) > 253
+    each = echo_each(values, 256)
+    assert sum(len(one.encode()) for one in each) <= 256
+    assert each == values or (each[-1] == "…" and values[: len(each) - 1] == each[:-1])
 
 
 def test_the_trace_stands_behind_the_answer() -> None:
@@ -190,11 +204,16 @@ def traced_of(path: str) -> dict[str, object]:
         "ranked": [],
         "dropped": [{"path": path, "why": "it did not fit the budget"}],
         "dropped_counts": {"budget": 1},
+        "degraded": ["vector - 2 vectors pending"],
+        "warnings": ["limit 500 was lowered to 200"],
         "times_ms": {"pack": 1.5},
     }
 
 
 def test_a_trace_carries_nothing_that_a_terminal_obeys() -> None:
+    assert "> degraded: vector - 2 vectors pending\n> warning: limit 500 was" in trace_text(
+        traced_of("a/b.md")
+    )
     text = trace_text(traced_of("\x1b[31m\x9b31m\u202e"))
     assert "\\x1b[31m\\x9b31m\\u202e" in text
     assert json.loads(json_text({"a": "\x9b"}, indent=2)) == {"a": "\x9b"}

@@ -70,7 +70,8 @@ def test_keys_of_some() -> None:
     assert ask("search", "q=x&fusion=rrf").fusion == ask("find_objects", "q=x&fusion=rrf").fusion
     assert ask("text", "q=x").fusion == ask("vector", "q=x").fusion == "raw"
     for name in ("find_exact", "text", "vector"):
-        assert "keys are format, " in problems(name, "q=x&fusion=rrf")[0]
+        assert "keys are created_after, " in problems(name, "q=x&fusion=rrf")[0]
+        assert "updated_before, prop.NAME)" in problems(name, "q=x&fusion=rrf")[0]
     assert ask("vector", "q=x&fresh=on", "written").fresh
     assert "no key of find_exact" in problems("find_exact", "q=x&fresh=on", "written")[0]
     assert "written" not in problems("search", "q=x&fresh=on", "name")[0]
