@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from engine.model import Draft, EdgeMeta
 from engine.namespace import Scope
 from engine.recall.keys import FLOORS
 from engine.recall.pack import Pack
+from tests.ending import engines_end
 from tests.engine.recall import worlds
 from tests.engine.recall.worlds import HOSTILE, ODD, TAGS, WORDS, Opened, made
 
@@ -58,6 +59,14 @@ EXTRAS = st.fixed_dictionaries(
         "format": st.just("json"),
     },
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _engines_end_with_their_test() -> Iterator[None]:
+    """The worlds are shared by all tests here."""
+    with engines_end():
+        yield
+    made.cache_clear()
 
 
 def question(words: list[str]) -> str:

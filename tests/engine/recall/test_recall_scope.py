@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -12,11 +13,20 @@ from hypothesis import strategies as st
 
 from engine.model import EdgeMeta, Namespace
 from engine.namespace import Scope
+from tests.ending import engines_end
 from tests.engine.recall import worlds
 from tests.engine.recall.test_recall_properties import CONTROLS, EXTRAS, QUESTIONS, question
 from tests.engine.recall.worlds import SALES, Opened, Page, World, opened, some_world
 
 OTHERS: tuple[Namespace, ...] = ((), (("team", "hr"),), (("team", "sales2"),))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _engines_end_with_their_test() -> Iterator[None]:
+    """The worlds are shared by all tests here."""
+    with engines_end():
+        yield
+    pair.cache_clear()
 
 
 def beside(world: World, seed: int) -> World:
