@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlencode
@@ -40,3 +41,14 @@ def asker(mount: Mounted, name: str) -> Ask:
 
 def paths(answer: dict[str, Any]) -> list[str]:
     return [item["path"] for item in answer["items"]]
+
+
+def kept_answer(mount: Mounted, question: str) -> str:
+    """The name that gives the same bytes for minutes; by its question, an answer is made anew after
+    five seconds."""
+    answer = (mount.root / f".recall?q={question}").read_text()
+    found = re.search(r"^token: (\S+)$", answer, re.M)
+    assert found is not None, answer
+    name = f".recall?set={found[1]}"
+    assert (mount.root / name).read_text() == answer
+    return name

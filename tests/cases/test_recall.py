@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from urllib.parse import quote
 
-from tests.cases.conftest import Ask, asker, paths
+from tests.cases.conftest import Ask, asker, kept_answer, paths
 from tests.mounted import Mounted
 
 
@@ -93,7 +93,7 @@ def test_38_deleted_is_gone_and_front_matter_values_are_found(mount: Mounted, re
 
 def test_20_every_tool_reads_the_same_bytes(mount: Mounted) -> None:
     put(mount, "tools", "quokka one\nquokka two\nquokka three\n")
-    name = ".recall?q=quokka"
+    name = kept_answer(mount, "quokka")
     done = mount.sh(
         f'f=\'{name}\'; cat "$f" | sha256sum; cp "$f" "$T" && sha256sum < "$T";'
         "python3 -c 'import sys; "

@@ -13,7 +13,7 @@ from pathlib import Path
 from watchdog.events import FileSystemEventHandler
 from watchdog.observers import Observer
 
-from tests.cases.conftest import asker, paths
+from tests.cases.conftest import asker, kept_answer, paths
 from tests.mounted import Mounted, engramfs, identity, mounted, run, task
 from tests.waiting import gone, until
 
@@ -187,9 +187,10 @@ def count_vectors(mount: Mounted) -> int:
 
 def test_node_reads_the_same_bytes_where_it_is_installed(mount: Mounted) -> None:
     (mount.root / "note" / "node.md").write_text("an axolotl\n")
-    wanted = (mount.root / ".recall?q=axolotl").read_bytes()
+    name = kept_answer(mount, "axolotl")
+    wanted = (mount.root / name).read_bytes()
     if shutil.which("node"):
-        script = "process.stdout.write(require('fs').readFileSync('.recall?q=axolotl'))"
+        script = f"process.stdout.write(require('fs').readFileSync('{name}'))"
         done = subprocess.run(["node", "-e", script], cwd=mount.root, capture_output=True)
         assert done.stdout == wanted
     assert b"note/node.md" in wanted
