@@ -14,7 +14,7 @@ from engramfs.locks import Place
 from engramfs.staging import Staged
 
 _PATIENCE_SECONDS = 0.02  # from the close on: a shell that goes on writing is not waited for
-_LONGER_SECONDS = 0.25  # … when no process that is known of it has it open any more
+_LONGER_SECONDS = 1.0  # … when no process that is known of it has it open any more
 _STEP_SECONDS = 0.001
 
 
