@@ -7,6 +7,8 @@ the same content is never summarised twice while its text is kept.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -14,8 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from engine.config import Config
 from engine.digests.making import Leaves
+from engine.errors import NotFound, SummariserFailed
 from engine.model import Draft
 from engine.namespace import Scope
+from engine.ports import Text
 from tests.engine.desk import Desk
 from tests.engine.summaries import Counting
 
@@ -37,7 +41,7 @@ class DigestMachine(RuleBasedStateMachine):
         self.desk = Desk(self.home.name, config=CONFIG, summariser=self.made)
         self.texts: dict[str, str] = {}  # by id, of live engrams
         self.dead: list[tuple[Scope, str, str]] = []
-        self.asked: set[tuple[Scope, str, tuple[tuple[str, ...], ...]]] = set()
+        self.asked: set[tuple[tuple[int, str, tuple[str, ...]], ...]] = set()
 
     # -- rules --------------------------------------------------------------------
     @rule(scope=AT, kind=KINDS, slug=SLUGS, text=TEXTS)
@@ -84,10 +88,44 @@ class DigestMachine(RuleBasedStateMachine):
         fresh, missing = self.desk.engine.reading.digests(scope)
         assert fresh == digests
         assert missing == ()
-        assert before.keys() <= {digest.name for digest in digests} | before.keys()
-        self.made.take()
+        # What was fresh stands as it was, and nothing is put to the summariser a second time.
+        assert before.items() <= {digest.name: digest.text for digest in digests}.items()
         self.desk.engine.rebuild_digests(scope)
-        assert self.made.take() == []
+
+    @rule(scope=AT, data=st.data())
+    def rebuild_one(self, scope: Scope, data: st.DataObject) -> None:
+        """Exactly the one that is asked for, and of the tenant what it rests on."""
+        before = {digest.name: digest for digest in self.desk.engine.digests(scope)}
+        if not before:
+            return
+        name = data.draw(st.sampled_from(sorted(before)))
+        try:
+            after = {one.name: one for one in self.desk.engine.rebuild_digests(scope, name)}
+        except NotFound:
+            assert name.startswith("community-")
+            assert name not in {digest.name for digest in self.desk.engine.digests(scope)}
+            return
+        assert not after[name].stale
+        if name != "tenant":
+            others = {one for one in {*before, *after} if one != name}
+            assert all(before.get(one) == after.get(one) for one in others)
+
+    @rule(scope=AT, kind=KINDS)
+    def fail_and_mend(self, scope: Scope, kind: str) -> None:
+        """What cannot be made is stale and says why; what was fresh stays so."""
+        before = self._said(scope)
+
+        def broken(texts: Sequence[Text]) -> None:
+            if any(text.name.startswith(f"{kind}/") for text in texts):
+                raise SummariserFailed("broken")
+
+        self.made.fail = broken
+        digests = self.desk.engine.rebuild_digests(scope)
+        self.made.fail = None
+        assert before.items() <= self._said(scope).items()
+        for digest in digests:
+            assert digest.stale == (not digest.text)
+            assert digest.problem or not digest.stale
 
     @rule()
     def reindex(self) -> None:
@@ -95,12 +133,36 @@ class DigestMachine(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
+        before = [self.desk.engine.digests(scope) for scope in SCOPES]
         self.desk.reopen()
+        after = [self.desk.engine.digests(scope) for scope in SCOPES]
+        unsaid = [[replace(one, problem="") for one in some] for some in before]
+        assert unsaid == [list(some) for some in after]
 
     # -- what holds ------------------------------------------------------------------
     def _said(self, scope: Scope) -> dict[str, str]:
         fresh, _ = self.desk.engine.reading.digests(scope)
         return {digest.name: digest.text for digest in fresh}
+
+    @invariant()
+    def nothing_unchanged_is_summarised_again(self) -> None:
+        """The same engrams with the same texts are put to the summariser once."""
+        given, self.made.given = self.made.given, []
+        for texts in given:
+            if texts[0].engram >= 0:
+                said = tuple(sorted((one.engram, one.name, one.passages) for one in texts))
+                assert said not in self.asked
+                self.asked.add(said)
+
+    @invariant()
+    def a_reader_of_some_kinds_is_told_of_no_others(self) -> None:
+        engine = self.desk.engine
+        for scope in SCOPES:
+            for kind in ("note", "task"):
+                of_others = {one.no for one in engine.entries(scope) if one.kind != kind}
+                for digest in engine.digests(replace(scope, kinds=frozenset({kind}))):
+                    assert digest.name != "tenant"
+                    assert of_others.isdisjoint(digest.members.tolist())
 
     @invariant()
     def no_digest_is_stale(self) -> None:

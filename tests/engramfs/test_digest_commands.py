@@ -178,3 +178,16 @@ def test_a_bad_question_is_a_fault_of_usage(host: Host) -> None:
     assert failed.value.exit_code == 2
     with pytest.raises(Failed, match="no question 'burn' about digests"):
         run(host, "burn")
+
+
+def test_a_map_says_what_the_tenant_cannot_tell_of(said: Said) -> None:
+    crowded = Config(digests=False, digest_edges=0)
+    engine = Engine.open(":memory:", embed="off", config=crowded, summariser=said)
+    engine.put(SALES, Draft("note", "a", b"See [[b]].\n"))
+    engine.put(SALES, Draft("note", "b", b"Note b.\n"))
+    host = Host(engine, Path("/store"), SALES.attributes, ())
+    run(host, "rebuild")
+    assert "bytes, no communities are looked for among more than 0 links\n" in outline(host)
+    values = json.loads(outline(host, format="json"))
+    assert ["lacks" in each for each in values["digests"]] == [True, False]
+    engine.close()
