@@ -14,7 +14,6 @@ from itertools import pairwise
 import numpy as np
 
 from engine.columns import Columns
-from engine.errors import Invalid, Problem, shown
 from engine.fusion import fitted
 from engine.graph import Numbers, Web
 from engine.hand_links import BY_HAND
@@ -24,7 +23,7 @@ from engine.namespace import Scope
 from engine.objects import edge, edge_of
 from engine.state import State
 from engine.store.edges import DANGLING
-from engine.walk import DIRECTIONS, arcs, seen
+from engine.walk import arcs, require_direction, seen
 
 DAMPING = 0.85  # Page and Brin's
 _KEPT = 8  # webs of scopes and relations
@@ -99,13 +98,7 @@ def path(state: State, web: Web, scope: Scope, a: str, b: str, direction: str) -
 
     Raises NotFound for an end that is not there, Invalid for a direction that is none.
     """
-    if direction not in DIRECTIONS:
-        raise Invalid(
-            Problem(
-                f"the direction {shown(direction)} is none", key="direction",
-                hint=f"it is one of {', '.join(DIRECTIONS)}",
-            )
-        )  # fmt: skip
+    require_direction(direction)
     start, end = state.find(scope, a), state.find(scope, b)
     found = []
     way = web.shortest(start.no, end.no, direction)

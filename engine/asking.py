@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from engine.arguments import explaining
 from engine.model import Entry
 from engine.namespace import Scope
 from engine.reading import Reading
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from engine.recall.request import RecallRequest
 
 
+@explaining
 class Asking:
     """Search and recall over an open store; each is seen by the background as a reader."""
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Self
 from engine import attributes, move, removal, replacing
 from engine.analysis import Webs
 from engine.applying import make_kind, remove_kind
+from engine.arguments import explaining
 from engine.asking import Asking
 from engine.catalogue import Catalogue
 from engine.config import Config
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from engine.ports import Guard, Reranker, Summariser, TextHook
 
 
+@explaining
 class Engine(Asking, Walking):
     """An open store. Make it with `open`; `close` it once."""
 
@@ -222,10 +224,8 @@ class Engine(Asking, Walking):
 
     def status(self, scope: Scope) -> Status:
         """Counts of what the scope sees."""
-        upkeep = self._upkeep
-        found = status(
-            self._state, upkeep.columns.now(), scope, upkeep.problems(), upkeep.hnsw.progress()
-        )
+        upkeep, columns = self._upkeep, self._upkeep.columns.now()
+        found = status(self._state, columns, scope, upkeep.problems(), upkeep.hnsw.progress())
         return replace(found, digests=upkeep.digests.counts(scope))
 
     # -- writing -----------------------------------------------------------------

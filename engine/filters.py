@@ -11,6 +11,7 @@ from datetime import date
 from decimal import Decimal
 from math import isfinite
 
+from engine.arguments import explained
 from engine.catalogue import WELL_KNOWN, Catalogue, Field, Kind
 from engine.conditions import Equals, Range, Test, by_shape
 from engine.errors import Invalid, Problem, shown
@@ -75,6 +76,7 @@ def is_filter_key(key: str) -> bool:
     return key in CORE_KEYS or key.startswith(PROPERTY)
 
 
+@explained
 def parse_filters(pairs: Sequence[tuple[str, str]], catalogue: Catalogue) -> Filters:
     """Decoded (key, value) pairs as filters.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from engine.arguments import explained
 from engine.catalogue import Catalogue
 from engine.config import Config
 from engine.filters import Filters
@@ -46,6 +47,7 @@ def match_keys(config: Config) -> Mapping[str, Key]:
     return {row.name: row for row in rows}
 
 
+@explained
 def parse_match(
     pairs: Iterable[tuple[str, str]],
     catalogue: Catalogue,

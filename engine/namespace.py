@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from engine.arguments import explained
 from engine.errors import Invalid, Problem, shown
 from engine.model import Entry, Namespace
 
@@ -22,6 +23,16 @@ class Scope:
     attributes: Namespace = ()
     exact: bool = False
     kinds: frozenset[str] | None = None
+
+    def __post_init__(self) -> None:
+        """Invalid for what would cover nothing, or something else, without a word."""
+        if not isinstance(self.attributes, tuple) or not all(map(_is_pair, self.attributes)):
+            attributes = f"the attributes of a scope are {shown(repr(self.attributes))}"
+            hint = 'they are a tuple of pairs, such as (("team", "sales"),)'
+            raise Invalid(Problem(attributes, key="attributes", hint=hint))
+        if self.kinds is not None and not isinstance(self.kinds, frozenset):
+            kinds = f"the kinds of a scope are {shown(repr(self.kinds))}"
+            raise Invalid(Problem(kinds, key="kinds", hint="they are a frozenset, or None"))
 
     def sees(self, entry: Entry) -> bool:
         """Whether an engram is there for this reader: what is not is no part of any answer."""
@@ -51,6 +62,7 @@ class Scope:
         return self if self.kinds is None else replace(self, kinds=None)
 
 
+@explained
 def parse_namespace(attributes: Sequence[str]) -> Namespace:
     """`["team=sales", "project=apollo"]` as a namespace; Invalid with every problem."""
     pairs: list[tuple[str, str]] = []
@@ -86,6 +98,10 @@ def bind(ceiling: Scope, call: Namespace) -> Scope:
         raise Invalid(*problems)
     added = tuple(pair for pair in call if pair[0] not in held)
     return replace(ceiling, attributes=ceiling.attributes + added)
+
+
+def _is_pair(pair: object) -> bool:
+    return isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(t, str) for t in pair)
 
 
 def _problems(pairs: Sequence[tuple[str, str]]) -> list[Problem]:

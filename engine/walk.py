@@ -10,6 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from engine.edges import Step
+from engine.errors import Invalid, Problem, shown
 from engine.model import Entry
 from engine.namespace import Scope
 from engine.state import State
@@ -35,6 +36,17 @@ class Neighbour(NamedTuple):
     relation: str
     outward: bool
     confidence: float | None
+
+
+def require_direction(direction: str) -> None:
+    """Invalid for what is no direction: it would lead nowhere, in silence."""
+    if direction not in DIRECTIONS:
+        raise Invalid(
+            Problem(
+                f"the direction {shown(str(direction))} is none", key="direction",
+                hint=f"it is one of {', '.join(DIRECTIONS)}",
+            )
+        )  # fmt: skip
 
 
 def arcs(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from engine import analysis
 from engine.analysis import Loose, Scored, Webs
+from engine.arguments import explaining
 from engine.catalogue import Recipe
 from engine.errors import NotFound, shown
 from engine.excerpt import Excerpt, excerpt
@@ -19,9 +20,10 @@ from engine.namespace import Scope
 from engine.objects import edge, edge_of
 from engine.reading import Reading
 from engine.state import State
-from engine.walk import MOST, Neighbour, arcs, between, neighbours
+from engine.walk import MOST, Neighbour, arcs, between, neighbours, require_direction
 
 
+@explaining
 class Walking:
     """Links between engrams, and the ways to follow them."""
 
@@ -60,7 +62,9 @@ class Walking:
         relations: Sequence[str] = (),
         limit: int | None = MOST,
     ) -> tuple[Neighbour, ...]:
-        """Those that one edge leads to or comes from, edges out first. NotFound."""
+        """Those that one edge leads to or comes from, edges out first. NotFound; Invalid for a
+        direction that is none."""
+        require_direction(direction)
         entry = self._state.find(scope, ref)
         return tuple(neighbours(self._state, scope, entry.no, direction, relations, limit))
 
@@ -73,7 +77,8 @@ class Walking:
         relations: Sequence[str] = (),
         limit: int | None = MOST,
     ) -> tuple[FoundLink, ...]:
-        """The edges of an engram with both ends, those out of it first. NotFound."""
+        """The edges of an engram with both ends, those out of it first. NotFound, Invalid."""
+        require_direction(direction)
         entry = self._state.find(scope, ref)
         return tuple(
             FoundLink(edge_of(arc, entry), entry, arc.other)

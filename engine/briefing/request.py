@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from engine.arguments import explained
 from engine.catalogue import Catalogue
 from engine.config import Config
 from engine.instants import instant
@@ -54,6 +55,7 @@ def briefing_keys(config: Config) -> Mapping[str, Key]:
     return {row.name: row for row in rows}
 
 
+@explained
 def parse_briefing(
     pairs: Iterable[tuple[str, str]],
     catalogue: Catalogue,

@@ -145,7 +145,9 @@ def _flatten(
             for name, inner in value.pairs:
                 _flatten_values(f"{key}.{name}", inner, pairs, problems)
         else:
-            problems.append(Problem(f"{shown(key)} is not an object", key=shown(key)))
+            said = f"{shown(key)} cannot be an object"
+            hint = "only weights, prop, min_score and namespace can"
+            problems.append(Problem(said, key=shown(key), hint=hint))
     else:
         _flatten_values(key, value, pairs, problems)
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
+from engine.arguments import explained
 from engine.catalogue import Catalogue
 from engine.config import Config
 from engine.errors import shown
@@ -112,6 +113,7 @@ class RecallRequest:
         return sources + (self.max_chunk_tokens if self.chunks else 0)
 
 
+@explained
 def parse_request(
     pairs: Iterable[tuple[str, str]],
     catalogue: Catalogue,

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from engine.arguments import explained
 from engine.catalogue import Catalogue
 from engine.config import Config
-from engine.errors import shown
+from engine.errors import Invalid, Problem, shown
 from engine.filters import Filters
 from engine.recall.given import FORMATS, FUSIONS, SEARCHED, Given
 
@@ -76,6 +77,7 @@ class SearchRequest:
     warnings: tuple[str, ...] = ()
 
 
+@explained
 def parse_search(
     name: str,
     pairs: Iterable[tuple[str, str]],
@@ -85,6 +87,9 @@ def parse_search(
     form: str = "api",
 ) -> SearchRequest:
     """Judge the pairs of a request to the search `name`; `form` as in `parse_request`."""
+    if name not in SEARCHES:
+        known = f"one of {', '.join(SEARCHES)}"
+        raise Invalid(Problem(f"there is no search `{shown(name)}`", hint=known))
     search = SEARCHES[name]
     given = Given(pairs, search.keys, of=name, filters=not search.continues)
     question = given.question(config, form)
