@@ -1,7 +1,7 @@
 """What engrams were at a time of the past: their rows, and a ranking that shows them so.
 
-    then = reader.hydrate_at(entries, at_ns)        the rows of that time, one batch
-    ranking = ranking_at(ranking, then, groups)     the same hits as they were then
+    then = reader.hydrate_at(scope, entries, at_ns)    the rows of that time, one batch
+    ranking = ranking_at(ranking, then, groups)      the same hits as they were then
 
 Engrams are found in the live index, by the words and properties that they have now; what is shown
 is the version of then. The history decides what there is (`engine.store.history`): saves that it

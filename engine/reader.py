@@ -90,8 +90,9 @@ class Then:
     """Some engrams at a time, by number; each of those asked for is in just one of the four.
 
     `rows` have source and parts; `entries` (of the same numbers) have kind, name, title and sizes
-    of then, so that paths and spans are those of then. `absent` were younger, or deleted at that
-    time; `gone` were there, but that version is no longer kept; `damaged` cannot be read.
+    of then, so that paths and spans are those of then. `absent` were younger, deleted at that time,
+    or of a kind that the scope does not see; `gone` were there, but that version is no longer kept;
+    `damaged` cannot be read.
     """
 
     rows: Mapping[int, Row]
@@ -195,8 +196,8 @@ class Reader(Protocol):
         """Rows by engram number, all at once; engrams that cannot be read are missing."""
         ...
 
-    def hydrate_at(self, entries: Sequence[Entry], at_ns: int) -> Then:
-        """What engrams were at a time, all at once, with source and parts."""
+    def hydrate_at(self, scope: Scope, entries: Sequence[Entry], at_ns: int) -> Then:
+        """What engrams of a scope were at a time, all at once, with source and parts."""
         ...
 
     def part_terms(self, entries: Sequence[Entry]) -> Mapping[int, Sequence[str]]:

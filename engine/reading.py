@@ -144,8 +144,8 @@ class Reading:
             rows[entry.no] = replace(row, source=sources[entry.no])
         return rows
 
-    def hydrate_at(self, entries: Sequence[Entry], at_ns: int) -> Then:
-        """What engrams were at a time: at most five queries, however many there are."""
+    def hydrate_at(self, scope: Scope, entries: Sequence[Entry], at_ns: int) -> Then:
+        """What engrams of a scope were at a time: at most five queries, however many there are."""
         created = {entry.no: entry.created_ns for entry in entries}
         with self._state.store.cursor() as cursor:
             past = history.rows_of(cursor, created)
@@ -158,6 +158,8 @@ class Reading:
             now = versions.rows(cursor, [entry.seq for entry in changed], lost={})
         rows = dict(self.hydrate([e for e in entries if found.seqs.get(e.no) == e.seq]))
         was = {row.engram: versions.entry_of(row) for row in before.values() if row.parts_sound}
+        unseen = frozenset(no for no, entry in was.items() if not scope.sees(entry))
+        was = {no: entry for no, entry in was.items() if no not in unseen}
         sources = self._state.sources.written_of(list(was.values()))
         differ: dict[int, Changed] = {}
         for entry in changed:
@@ -173,9 +175,9 @@ class Reading:
         return Then(
             rows=rows,
             entries={entry.no: was.get(entry.no, entry) for entry in entries if entry.no in rows},
-            absent=found.absent,
+            absent=found.absent | unseen,
             gone=found.gone,
-            damaged=frozenset(found.seqs.keys() - rows.keys()),
+            damaged=frozenset(found.seqs.keys() - rows.keys() - unseen),
             changed=differ,
         )
 

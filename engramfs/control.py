@@ -22,7 +22,7 @@ from engramfs.answers import Kept, Packs
 from engramfs.caller import asker
 from engramfs.conversation import Conversation
 from engramfs.errors import FsError
-from engramfs.events import EventLog, line_of
+from engramfs.events import EventLog, line_of, within
 from engramfs.names import SpecialName, classify
 from engramfs.points import Point
 from engramfs.questions import AGAIN, NAME, WRITTEN, Questions, written_pairs
@@ -328,10 +328,9 @@ class ControlFiles:
             return
         with self._counting:
             self._commits += 1
-        shown = self._scope.kinds
-        former = change.former[0] if change.former is not None else change.kind
-        if shown is None or change.kind in shown or former in shown:
-            self._events.append(line_of(change, self._path))
+        seen = within(change, self._scope.kinds)
+        if seen is not None:
+            self._events.append(line_of(seen, self._path))
 
     # -- what this mountpoint shows ----------------------------------------
 

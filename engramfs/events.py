@@ -10,8 +10,10 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from engine.model import Change
+from engine.slug import nfc
 from engramfs.errors import FsError
 from engramfs.render import as_json, instant
 
@@ -102,6 +104,23 @@ class Follower:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def within(change: Change, kinds: frozenset[str] | None) -> Change | None:
+    """A commit as it is for whoever sees these kinds (None: all) alone; None for one of others.
+
+    What comes from a kind that they do not see is new to them, and what leaves to one is gone.
+    """
+    here = kinds is None or change.kind in kinds
+    former = change.former
+    if kinds is None or former is None or (here and former[0] in kinds):
+        return change if here else None
+    if here:
+        return replace(change, event="create", former=None)
+    if former[0] not in kinds:
+        return None
+    kind, name = former
+    return replace(change, event="delete", kind=kind, slug=nfc(name), name=name, former=None)
 
 
 def line_of(change: Change, path_of: Paths) -> bytes:

@@ -153,7 +153,7 @@ def _as_shown(asked: Asked, entries: Sequence[Entry]) -> AsShown:
     at_ns = asked.request.as_of_ns
     if at_ns is None:
         return lambda entry: entry
-    then = asked.reader.hydrate_at(entries, at_ns).entries
+    then = asked.reader.hydrate_at(asked.scope, entries, at_ns).entries
     return lambda entry: then.get(entry.no)
 
 

@@ -20,6 +20,7 @@ from engine.recall.request import RecallRequest
 from engine.slug import nfc
 
 TAGS, ROLE, USUAL_ROLE = "tags", "source_role", "user"
+AS_OF = "as_of"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Narrowed:
     @property
     def narrows(self) -> bool:
         """Is there anything in scope that it leaves out?"""
-        return self.masks.filtered > 0 or any(key == "as_of" for key, _ in self.taken)
+        return self.masks.filtered > 0 or any(key == AS_OF for key, _ in self.taken)
 
     def why(self, no: int) -> str:
         """What took an engram out."""
@@ -64,7 +65,7 @@ def narrow(
         there = np.zeros(len(columns), dtype=bool)
         for no in np.flatnonzero(allowed).tolist():
             there[no] = columns.entry(no).created_ns <= request.as_of_ns
-        keep("as_of", there)
+        keep(AS_OF, there)
     filtered = masks.filtered + sum(int(np.count_nonzero(mask)) for _, mask in taken)
     return Narrowed(replace(masks, allowed=allowed, filtered=filtered), tagged, tuple(taken))
 

@@ -64,7 +64,7 @@ class _Look:
         if self.at_ns is None:
             rows = self.reader.hydrate(once)
             return [(entry, rows[entry.no]) for entry in once if entry.no in rows]
-        then = self.reader.hydrate_at(once, self.at_ns)
+        then = self.reader.hydrate_at(self.scope, once, self.at_ns)
         return [(then.entries[no], row) for no, row in then.rows.items()]
 
 

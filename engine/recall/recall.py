@@ -92,11 +92,11 @@ def recall(
         ranking, failed = reranked(reader, scope, request.question, ranking, seconds)
         said.degraded += failed
     limited = ranking.first(request.limit)
-    kept = limited.above(dict(request.least), request.least_score)
+    floored = limited.above(dict(request.least), request.least_score)
     idle = [f"min_score.{name}" for name, _ in request.least if name not in limited.strengths]
     said.warnings += [f"{key} counts for nothing: the channel did not run" for key in idle]
     timings.lap("ranking")
-    kept, rows = _as_of(reader, request, narrowed, kept, said)
+    kept, rows = _as_of(reader, scope, request, narrowed, floored, said)
     asked = Asked(
         reader, scope, request, path_of, reader.counter(request.counter), shown, seconds, rows
     )
@@ -113,7 +113,7 @@ def recall(
     if request.trace:
         digests = [one for one in candidates if isinstance(one, Digest)]
         cuts = Cuts(
-            ranking, limited, kept,
+            ranking, limited, floored, kept,
             [one.entry.no if isinstance(one, Ranked) else None for one in candidates],
             _of_engrams(request),
             {no: one.name for one in digests for no in one.members.tolist()},
@@ -219,12 +219,18 @@ def _timely(
 
 
 def _as_of(
-    reader: Reader, request: RecallRequest, narrowed: Narrowed, ranking: Ranking, said: Said
+    reader: Reader,
+    scope: Scope,
+    request: RecallRequest,
+    narrowed: Narrowed,
+    ranking: Ranking,
+    said: Said,
 ) -> tuple[Ranking, Rows]:
     """The ranking, and how its rows are read: as they are, or as they were."""
     if request.as_of_ns is None:
         return ranking, reader.hydrate
-    then = reader.hydrate_at([one.entry for one in ranking.ranked], request.as_of_ns)
+    ranked = [one.entry for one in ranking.ranked]
+    then = reader.hydrate_at(scope, ranked, request.as_of_ns)
     for numbers, what in ((then.gone, "no longer kept"), (then.damaged, "unreadable")):
         if numbers:
             of = f"{len(numbers)} engram{'s' if len(numbers) != 1 else ''}"

@@ -60,11 +60,12 @@ def sources_of(
     appeared: dict[int, Entry] = {}
     for own in by_engram.values():
         appeared.update((each.no, each) for each in own if each.no not in appeared)
-    return _ids(by_engram), _read(reader, list(appeared.values()), path_of, at_ns)
+    return _ids(by_engram), _read(reader, scope, list(appeared.values()), path_of, at_ns)
 
 
 def _read(
     reader: Reader,
+    scope: Scope,
     entries: Sequence[Entry],
     path_of: Callable[[Entry], str | None],
     at_ns: int | None,
@@ -76,7 +77,7 @@ def _read(
         if at_ns is None:
             rows = reader.hydrate(batch)
         else:
-            then = reader.hydrate_at(batch, at_ns)
+            then = reader.hydrate_at(scope, batch, at_ns)
             rows, was = then.rows, then.entries
         for now in batch:
             row, entry = rows.get(now.no), was.get(now.no, now)

@@ -19,7 +19,7 @@ from engine.fusion import best_by_engram, fitted
 from engine.model import Entry
 from engine.ranking import Ranking
 from engine.recall.candidates import DIGESTS
-from engine.recall.narrowing import Narrowed
+from engine.recall.narrowing import AS_OF, Narrowed
 from engine.recall.pack import Pack
 
 MOST_DROPPED = 200  # so many are ranked beyond the limit, to be named
@@ -48,11 +48,13 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """Rankings before each cut: what the channels found, the limit, the floors; then what was
-    offered to the pack, in order: an engram's number, None for a fact or a digest."""
+    """Rankings before each cut: what the channels found, the limit, the floors, what was there at
+    `as_of`; then what was offered to the pack, in order: an engram's number, None for a fact or a
+    digest."""
 
     found: Ranking
     limited: Ranking
+    floored: Ranking
     kept: Ranking
     offered: Sequence[int | None]
     of_engrams: bool = True  # False: no surface asks for engrams
@@ -87,6 +89,9 @@ def trace_of(
     ]
     dropped = [*passed_over, *left_out, *_cut_before(cuts, name)]
     filtered = _filtered(found, columns, narrowed, name)
+    taken = {key: int(np.count_nonzero(mask)) for key, mask in narrowed.taken}
+    if AS_OF in taken:  # with those that are older, and were not there then
+        taken[AS_OF] += len(cuts.floored.numbers) - len(ranking.numbers)
     limited = cuts.found.total - len(cuts.limited.numbers)
     limited += sum(one["why"] == BEYOND for one in left_out)
     return {
@@ -115,10 +120,10 @@ def trace_of(
         "dropped": [*dropped[:MOST_DROPPED], *filtered],
         "dropped_counts": {
             "filters": narrowed.masks.filtered,
-            **{key: int(np.count_nonzero(mask)) for key, mask in narrowed.taken},
+            **taken,
             "superseded": int(np.count_nonzero(narrowed.masks.hidden)),
             "limit": limited,
-            "min_score": len(cuts.limited.numbers) - len(ranking.numbers),
+            "min_score": len(cuts.limited.numbers) - len(cuts.floored.numbers),
             **{cut: sum(one["why"] == why for one in dropped) for cut, why in CUT_BY.items()},
         },
         "degraded": [f"{one.what} - {one.reason}" for one in packed.degraded],
@@ -160,8 +165,12 @@ def _left_out(
 def _cut_before(cuts: Cuts, name: Callable[[Entry], str]) -> Iterator[dict[str, str]]:
     """Who was ranked and not offered to the pack, and why."""
     kept = set(cuts.kept.numbers.tolist())
-    for one in cuts.limited.ranked:
+    for one in cuts.floored.ranked:
         if one.entry.no not in kept:
+            yield {"path": name(one.entry), "why": f"{AS_OF} takes it out"}
+    floored = set(cuts.floored.numbers.tolist())
+    for one in cuts.limited.ranked:
+        if one.entry.no not in floored:
             yield {"path": name(one.entry), "why": "it is below a min_score"}
     limited = set(cuts.limited.numbers.tolist())
     for one in cuts.found.ranked:

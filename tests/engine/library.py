@@ -202,7 +202,7 @@ class Library:
     def hydrate(self, entries: Sequence[Entry]) -> Mapping[int, Held]:
         return {entry.no: self.rows[entry.seq] for entry in entries if entry.seq in self.rows}
 
-    def hydrate_at(self, entries: Sequence[Entry], at_ns: int) -> Then:
+    def hydrate_at(self, scope: Scope, entries: Sequence[Entry], at_ns: int) -> Then:
         """As `put` says they were, by `days`; every version is kept."""
         were = {
             entry.no: [one for one in self.versions[entry.no] if one.updated_ns <= at_ns]

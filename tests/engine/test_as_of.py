@@ -3,6 +3,8 @@ passages of now stood then."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -25,7 +27,7 @@ HOUR = 3_600
 
 
 def at(desk: Desk, at_ns: int, *slugs: str) -> Then:
-    return desk.engine.reading.hydrate_at([desk.entry(slug) for slug in slugs], at_ns)
+    return desk.engine.reading.hydrate_at(HERE, [desk.entry(slug) for slug in slugs], at_ns)
 
 
 def body(desk: Desk, at_ns: int, slug: str) -> str:
@@ -78,13 +80,25 @@ def test_title_properties_kind_and_place_are_those_of_then() -> None:
     moved = desk.clock.now
     desk.engine.put(HERE, draft("b", "---\ntitle: New\n---\nBody.\n", "paper"))
     entry = desk.entry("b", "paper")
-    then = desk.engine.reading.hydrate_at([entry], time)
+    then = desk.engine.reading.hydrate_at(HERE, [entry], time)
     row, was = then.rows[entry.no], then.entries[entry.no]
     assert (row.title, row.summary, row.properties["tags"]) == ("Old", "S.", ["x"])
     assert (was.kind, was.name, was.title, was.id) == ("note", "a", "Old", entry.id)
     assert was.shown_size > was.size
-    later = desk.engine.reading.hydrate_at([entry], moved).entries[entry.no]
+    later = desk.engine.reading.hydrate_at(HERE, [entry], moved).entries[entry.no]
     assert (later.kind, later.name, later.title) == ("paper", "b", "Old")
+
+
+def test_who_sees_some_kinds_is_not_shown_what_was_of_another() -> None:
+    desk = Desk()
+    [time] = moments(desk, "a", "Confided.\n")
+    desk.mv("a", "b", to="paper")
+    desk.clock.pass_seconds(HOUR)
+    entry, papers = desk.entry("b", "paper"), replace(HERE, kinds=frozenset({"paper"}))
+    then = desk.engine.reading.hydrate_at(papers, [entry], time)
+    assert then == Then({}, {}, absent=frozenset({entry.no}))
+    later = desk.engine.reading.hydrate_at(papers, [entry], desk.clock.now)
+    assert later.entries[entry.no].name == "b"
 
 
 def draft(slug: str, text: str, kind: str = "note") -> object:
@@ -161,13 +175,13 @@ def test_a_batch_has_each_engram_once() -> None:
         desk.put(f"n{number}", "new\n")
     desk.put("young", "new\n")
     entries = [desk.entry(f"n{number}") for number in range(40)] + [desk.entry("young")]
-    then = desk.engine.reading.hydrate_at(entries, time)
+    then = desk.engine.reading.hydrate_at(HERE, entries, time)
     assert {row.source for row in then.rows.values()} == {b"old\n"}
     assert then.absent == {desk.entry("young").no}
     assert len(then.rows) == 40
     assert then.changed.keys() == {desk.entry(f"n{number}").no for number in range(0, 40, 2)}
     assert then.of(entries[:2]).keys() == {entry.no for entry in entries[:2]}
-    assert desk.engine.reading.hydrate_at([], time) == Then({}, {})
+    assert desk.engine.reading.hydrate_at(HERE, [], time) == Then({}, {})
 
 
 def test_damaged_bytes_of_then_are_told() -> None:
@@ -235,7 +249,7 @@ def test_a_ranking_shows_what_was_there_then() -> None:
     reader = desk.engine.reading
     now, groups = ranked(desk, "pump leaks")
     entries = [one.entry for one in now.ranked]
-    then = reader.hydrate_at(entries, time)
+    then = reader.hydrate_at(HERE, entries, time)
     past = ranking_at(now, then, groups)
     assert [one.entry.name for one in past.ranked] == [
         {"a": "a", "c": "b"}[entry.name] for entry in entries if entry.slug != "young"
@@ -262,7 +276,7 @@ def test_evidence_is_asked_for_in_any_order() -> None:
     desk.put("a", "# A\n\nThe pump.\n")
     desk.put("b", "# B\n\nThe pump.\n")
     now, groups = ranked(desk, "pump")
-    then = desk.engine.reading.hydrate_at([one.entry for one in now.ranked], desk.clock.now)
+    then = desk.engine.reading.hydrate_at(HERE, [one.entry for one in now.ranked], desk.clock.now)
     past = ranking_at(now, then, groups)
     numbers = past.numbers[::-1]
     assert np.array_equal(past.evidence_of(numbers).positions, now.evidence_of(numbers).positions)

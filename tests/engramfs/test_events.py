@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.model import Change
 from engramfs.errors import FsError
-from engramfs.events import EventLog, line_of
+from engramfs.events import EventLog, line_of, within
 
 
 def change(event: str = "create", former: tuple[str, str] | None = None, name: str = "a") -> Change:
@@ -29,6 +29,20 @@ def test_a_commit_is_one_json_line() -> None:
         "id": "id-1",
     }
     assert json.loads(line_of(change("rename", ("task", "b")), path_of))["from"] == "task/b.md"
+
+
+def test_what_comes_from_a_kind_out_of_sight_is_new_and_what_leaves_to_one_is_gone() -> None:
+    moved = change("rename", ("task", "b"))
+    assert within(moved, None) == within(moved, frozenset({"deal", "task"})) == moved
+    assert within(moved, frozenset({"note"})) is None
+    assert within(change(), frozenset({"task"})) is None
+    came, left = within(moved, frozenset({"deal"})), within(moved, frozenset({"task"}))
+    assert came is not None and left is not None
+    told = [json.loads(line_of(each, path_of)) for each in (came, left)]
+    assert [(each["event"], each["path"], "from" in each) for each in told] == [
+        ("create", "deal/a.md", False),
+        ("delete", "task/b.md", False),
+    ]
 
 
 @given(st.text())

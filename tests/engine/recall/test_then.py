@@ -134,3 +134,15 @@ def test_as_of_names_no_later_edge_and_no_later_path(desk: Desk) -> None:
     [maker] = [one for one in items if one["path"] == "note/maker.md" and one["fact"] is None]
     assert maker["relation"] is None
     assert "graph" in maker["channels"]
+
+
+def test_the_trace_says_of_what_was_not_there_then_that_as_of_takes_it_out(desk: Desk) -> None:
+    id = desk.entry("pump").id
+    desk.engine.delete(HERE, id)
+    moment = an_hour_passes(desk)
+    desk.engine.revive(HERE, id)
+    asked = f"q=overheats&as_of={moment}&trace=on"
+    pump = {"path": "note/pump.md", "why": "as_of takes it out"}
+    trace = ask(desk, asked)["trace"]
+    assert pump in trace["dropped"]
+    assert (trace["dropped_counts"]["as_of"], trace["dropped_counts"]["min_score"]) == (1, 0)
