@@ -41,7 +41,7 @@ def shift(entry: Entry, row: Row, *, shown: bool) -> Shift:
     return _shift(source[:line_end], body, entry.id)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
 def _shift(beginning: bytes, body: int, id: str) -> Shift:
     try:
         whole = with_id(beginning, id)

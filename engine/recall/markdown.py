@@ -63,10 +63,10 @@ class MarkdownForm:
         return rungs
 
     def source(self, source: Source) -> str:
-        title = f"**{one_line(source.title)}**" if source.title else ""
         lines = [f"## {flat(source.name)}"]
         if source.same_as:
-            lines.append(f"same text as: {flat(source.same_as)}")
+            return "\n".join([*lines, f"same text as: {flat(source.same_as)}"]) + "\n"
+        title = f"**{one_line(source.title)}**" if source.title else ""
         quoted = [*([title, ""] if title else []), *_lines(source.text)]
         return "\n".join([*lines, *map(_quoted, quoted)]) + "\n"
 

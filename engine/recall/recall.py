@@ -102,7 +102,7 @@ def recall(
     )
     told = _facts(asked, narrowed, kept, said)
     if request.strict and said.failed:
-        raise said.strict(found.ran if found is not None else ())
+        raise said.strict(request.channels)
     if not request.browse and not ranking.before_filters.any():  # filtered is no miss
         reader.missed(scope, request.question)
     packed, candidates, shelf = _packed(asked, narrowed, kept, told, said)

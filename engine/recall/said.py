@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from engine.errors import StrictRecallFailed
@@ -26,12 +26,13 @@ class Said:
         self.degraded.append(Degraded(what, reason))
         self.failed.append(Degraded(what, reason))
 
-    def strict(self, ran: Collection[str]) -> StrictRecallFailed:
-        """The failure of a request that is strict. `ran` are channels that did run."""
+    def strict(self, channels: Sequence[str]) -> StrictRecallFailed:
+        """The failure of a request that is strict, which asked for these channels."""
         names = [one.what for one in self.failed]
         without = []
         if any(name != "facts" for name in names):
-            without.append(f"channels={','.join(ran) or 'lexical'}")
+            ran = ",".join(one for one in channels if one not in names)
+            without.append(f"channels={ran or 'lexical'}")
         if "facts" in names:
             without.append(f"surfaces={','.join(one for one in SURFACES if one != 'facts')}")
         return StrictRecallFailed(

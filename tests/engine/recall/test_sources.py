@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -146,7 +147,8 @@ def test_a_text_that_an_item_gives_is_not_given_again_as_a_source() -> None:
         assert source["same_as"] == ("note/b.md" if source["path"] == "note/b.md" else gives)
     written = answer(desk, "q=grease&sources=on&detail=full").decode()
     assert written.count(LONG.strip()) == 2  # once alone, once below b's heading
-    assert f"## note/c.md\nsame text as: {gives}\n" in written
+    assert f"## note/c.md\nsame text as: {gives}\n" in f"{written}\n"
+    assert not re.search(r"^same text as: .*\n>", written[written.index("# sources") :], re.M)
 
 
 def test_a_source_that_no_item_gives_whole_has_its_text() -> None:
