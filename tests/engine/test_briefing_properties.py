@@ -65,8 +65,9 @@ def test_never_over_the_cap_under_any_counter(
         if any(note.section != "constraints" for note in found.notes):
             assert found.tokens <= budget
             assert found.constraints_left == 0
-        if found.constraints_left and (found.token or format == "json"):
-            assert text.count(left(found)) == 1
+        if found.constraints_left:  # where nothing but `truncated` fits, their number may not
+            whole = format == "json" or found.token in text
+            assert text.count(left(found)) in ((1,) if whole else (0, 1))
     given_ = [note.entry.no for note in found.notes]
     assert len(given_) == len(set(given_)) == len(engrams) - found.omitted
 
