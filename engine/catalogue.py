@@ -96,7 +96,7 @@ class Catalogue:
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     recipes: Mapping[str, Recipe] = field(default_factory=dict)
-    whole: bool = True  # False: of all kinds only those that somebody sees
+    whole: Catalogue | None = None  # that of which this has only the kinds that somebody sees
     _directories: dict[str, Kind] = field(init=False, repr=False, compare=False)
     _folded: dict[str, Kind] = field(init=False, repr=False, compare=False)
 
@@ -108,12 +108,13 @@ class Catalogue:
     @property
     def open(self) -> bool:
         """True as long as no kind is declared."""
-        return not any(kind.declared for kind in self.kinds.values())
+        every = self.kinds if self.whole is None else self.whole.kinds
+        return not any(kind.declared for kind in every.values())
 
     @property
     def grows(self) -> bool:
         """May a kind be named that nobody made yet?"""
-        return self.open and self.whole
+        return self.open and self.whole is None
 
     def of_kinds(self, names: Collection[str] | None) -> Catalogue:
         """The catalogue as it is for whoever sees these kinds alone; None: all."""
@@ -126,7 +127,7 @@ class Catalogue:
             {name: kind for name, kind in self.kinds.items() if name in names},
             {name: tuple(group) for name, group in within if group},
             self.recipes,
-            whole=False,
+            whole=self if self.whole is None else self.whole,
         )
 
     def kind(self, name: str) -> Kind | None:

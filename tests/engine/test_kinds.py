@@ -312,6 +312,15 @@ def test_expanding_names_of_kinds_and_groups() -> None:
     assert OPEN.expand(["x"]) == ([], ["x"])
 
 
+def test_a_part_of_a_catalogue_is_as_open_as_the_whole() -> None:
+    declared = parse_kinds(EXAMPLE)
+    for part in (declared.of_kinds(()), declared.of_kinds({"deal"}).of_kinds(())):
+        assert not part.kinds and not part.open and not part.grows
+    made = with_open_kind(OPEN, "note")
+    assert made.open and made.grows
+    assert made.of_kinds({"note"}).open and not made.of_kinds({"note"}).grows
+
+
 def test_fields_of_a_kind_and_well_known_ones() -> None:
     catalogue = parse_kinds(EXAMPLE)
     stage = catalogue.field("deal", "stage")
