@@ -14,6 +14,7 @@ from engine.reader import Row
 from engine.text import fold
 
 _FENCE = re.compile(rb"(?:\xef\xbb\xbf)?---\r?\n")
+_PLAIN = re.compile(rb"---(\r?\n)(?=[A-Za-z_][A-Za-z_0-9]*: )")  # and a first key
 _ID_LINE = re.compile(rb"id: [0-9a-f-]{36}\r?\n")
 _WORD_BORDER = re.compile(r"\s+\S*\Z")
 _PIECE = re.compile(r"\S+")
@@ -37,6 +38,11 @@ def shift(entry: Entry, row: Row, *, shown: bool) -> Shift:
     if not shown or not source or not row.parts:
         return Shift()
     body = row.parts[0].span.byte_end
+    plain = _PLAIN.match(source)
+    if plain is not None:  # most are, and need no parsing
+        line = f"id: {entry.id}".encode() + plain[1]
+        if entry.shown_size - entry.size == len(line):
+            return Shift(len(line), 1, source[: plain.end()] + line + source[plain.end() : body])
     line_end = source.find(b"\n", body) + 1 or len(source)  # it tells how a made block ends lines
     return _shift(source[:line_end], body, entry.id)
 
