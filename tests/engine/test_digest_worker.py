@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,18 +16,10 @@ from engine.ports import Text
 from tests.engine.desk import HERE, Desk
 from tests.engine.hash_embedder import HashEmbedder
 from tests.engine.summaries import Counting, Hanging
+from tests.waiting import until
 
 OFF = Config(digests=False)
 SOON = Config(digest_debounce_seconds=0.01, embed_retry_seconds=0.01)
-
-
-def until(true: Callable[[], object]) -> None:
-    """Wait for what is to come; the time is only there so that a fault ends."""
-    for _ in range(6_000):
-        if true():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never came")
 
 
 def names(desk: Desk) -> set[str]:
@@ -91,11 +83,12 @@ def test_they_wait_for_vectors_unless_those_do_not_come() -> None:
         def embed_passages(self, texts: Sequence[str]):  # type: ignore[no-untyped-def]
             if self.broken:
                 raise RuntimeError("no model")
-            self.let_go.wait(60)
+            assert self.let_go.wait(120)
             return super().embed_passages(texts)
 
     embedder, made = Slow(), Counting()
-    desk = Desk(config=SOON, summariser=made, embed="background", embedder=embedder)
+    soon = replace(SOON, digest_debounce_seconds=0.5)  # the look of the start is behind the put
+    desk = Desk(config=soon, summariser=made, embed="background", embedder=embedder)
     desk.put("a", "text\n")
     until(lambda: any("wait for pending vectors" in reason for reason in reasons(desk)))
     assert made.calls == []
@@ -148,7 +141,7 @@ def test_a_failure_is_tried_again_by_itself() -> None:
     made.fail = fail(SummariserFailed("not yet"))
     desk = Desk(config=SOON, summariser=made)
     desk.put("a", "text\n")
-    until(lambda: desk.engine._upkeep.digests._worker.troubles._all)
+    until(lambda: bool(desk.engine._upkeep.digests._worker.troubles._all))
     made.fail = None
     until(lambda: names(desk) == {"kind-note", "tenant"})
 
@@ -222,7 +215,7 @@ def test_one_that_hangs_is_told_and_holds_up_nobody(tmp_path: Path) -> None:
     assert [hit.entry.slug for hit in desk.engine.search(HERE, "writes").hits] == ["b"]
     asked = threading.Thread(target=hanging.let_go.set)
     asked.start()
-    until(lambda: desk.engine.digest(HERE, "kind-note").hash)
+    until(lambda: bool(desk.engine.digest(HERE, "kind-note").hash))
     assert desk.engine.digest(HERE, "kind-note").stale, "b came while it hung"
 
 
@@ -230,13 +223,13 @@ def test_closing_does_not_wait_for_it(tmp_path: Path) -> None:
     hanging = Hanging()
     desk = Desk(tmp_path, config=SOON, summariser=hanging)
     desk.put("a", "text\n")
-    hanging.begun.wait(60)
+    assert hanging.begun.wait(120)
     worker = desk.engine._upkeep.digests._worker
     desk.engine.close()
     assert hanging.stopped
     hanging.let_go.set()
     assert worker._thread is not None
-    worker._thread.join(60)
+    worker._thread.join(120)
     assert not worker._thread.is_alive()
     again = Desk(tmp_path, config=OFF)
     assert again.engine.digest(HERE, "kind-note").hash == "", "what came too late is not kept"
@@ -256,9 +249,9 @@ def test_a_wait_ends_with_the_engine(tmp_path: Path) -> None:
 
     waiting = threading.Thread(target=ask)
     waiting.start()
-    hanging.begun.wait(60)
+    assert hanging.begun.wait(120)
     desk.engine.close()
-    waiting.join(60)
+    waiting.join(120)
     assert "was closed" in str(caught[0])
     hanging.let_go.set()
 
