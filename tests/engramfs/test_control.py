@@ -310,7 +310,7 @@ def test_search_in_both_formats(desk: Desk) -> None:
     page = json.loads(desk.cat(".search?q=a&format=json&limit=1&kinds=work"))
     assert set(page["items"][0]) == {
         *("path", "id", "kind", "title", "summary", "status", "source_role", "score"),
-        *("channels", "tokens", "relation", "body", "passages", "properties"),
+        *("channels", "tokens", "relation", "body", "passages", "properties", "properties_cut"),
         *("surface", "fact", "source_ids", "same_as"),
     }
     assert page["items"][0]["passages"][0]["start_line"] == 3

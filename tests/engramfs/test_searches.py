@@ -224,7 +224,10 @@ def test_a_mountpoint_answers_for_its_kinds_only(engine: Engine, name: str) -> N
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        (".find_exact?q=a&fusion=rrf", "keys are format, kinds, limit, offset, q, prop.NAME"),
+        (
+            ".find_exact?q=a&fusion=rrf",
+            "scope_ids, title, updated_after, updated_before, prop.NAME",
+        ),
         (".find_objects?q=a&limit=0", "a whole number, 1 to 50"),
         (".text?q=a&format=xml", "`xml` is not known (one of md, json)"),
         (".vector?q=", "the question is empty"),
