@@ -8,6 +8,7 @@ It depends on the items before only, so that items at a budget stay the first of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.model import NOWHERE, Passage
@@ -22,7 +23,7 @@ class Shown:
 
     texts: dict[str, str] = field(default_factory=dict)  # text -> the name of what gave it first
     whole: dict[int, str] = field(default_factory=dict)  # engram whose body stands there -> name
-    parts: dict[tuple[int, int], str] = field(default_factory=dict)  # (engram, part) -> name
+    passages: dict[int, Item] = field(default_factory=dict)  # engram -> the item of its passages
 
     def give(self, name: str, *texts: str) -> None:
         """Note what `name` gives, unless another did before; a mere phrase is not noted."""
@@ -37,14 +38,27 @@ class Shown:
             return
         if item.body:
             self.whole.setdefault(item.entry.no, item.name)
-        for passage in item.passages:
-            self.parts.setdefault((item.entry.no, passage.position), item.name)
+        if item.passages:
+            self.passages.setdefault(item.entry.no, item)
 
     def holder(self, no: int, passage: Passage) -> str:
-        """The name of what has shown the part of an engram that a passage stands in; ""."""
+        """The name of what has shown all of a passage, or quote, of an engram; ""."""
         if passage.position and passage.span != NOWHERE and no in self.whole:
             return self.whole[no]
-        return self.parts.get((no, passage.position), "")
+        item = self.passages.get(no)
+        return item.name if item is not None and _within(passage, item.passages) else ""
+
+
+def _within(passage: Passage, given: Sequence[Passage]) -> bool:
+    """Does it stand in passages, in document order, of the same engram? A quote may go on from one
+    to the next: a long paragraph is several parts."""
+    if passage.span == NOWHERE:
+        return any(one.position == passage.position for one in given)
+    reached = passage.span.byte_start
+    for one in given:
+        if one.span.byte_start <= reached:
+            reached = max(reached, one.span.byte_end)
+    return reached >= passage.span.byte_end
 
 
 def without_repeats(item: Item, shown: Shown) -> Item:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from engine.config import Config
 from engine.model import EdgeMeta
 from engine.recall.pack import Pack
 from engine.recall.request import parse_request
@@ -55,6 +56,21 @@ def test_a_quote_that_no_item_shows_is_given(desk: Desk) -> None:
     for asked in ({"detail": "summary"}, {"surfaces": "facts"}):
         told = fact(ask(desk, "pump", **{"surfaces": "engrams,facts", **asked}, format="json"))
         assert (told["passages"][0]["text"], told["same_as"]) == (SAID, None)
+
+
+def test_a_quote_of_which_an_item_shows_the_beginning_is_given() -> None:
+    """A paragraph that is longer than a part goes on in the next one."""
+    desk = Desk(config=Config(passages=1, digests=False))
+    desk.put("motor", "# Motor\n\nIt turns.\n")
+    start = "Oil leaks there, " * 40
+    line = f"{start}by the [[motor]], {'and something else is said of it ' * 40}to the very end."
+    desk.put("pump", f"# Pump\n\n{line}\n")
+    asked = {"detail": "parts", "surfaces": "engrams,passages,facts", "format": "json"}
+    answer = ask(desk, "oil leaks", **asked)
+    [shown] = json.loads(answer.rendered)["items"][0]["passages"]
+    [quote] = fact(answer)["passages"]
+    assert shown["byte_start"] <= quote["byte_start"] < shown["byte_end"] < quote["byte_end"]
+    assert quote["text"] is not None
 
 
 def test_evidence_that_another_item_shows_is_named(desk: Desk) -> None:
