@@ -36,6 +36,15 @@ class Asking:
         """The host's own token counters."""
         return tuple(self.reading.counters)
 
+    @property
+    def moment(self) -> object:
+        """What answers rest on beside commits: the kinds, whether vectors are awaited, the digests.
+
+        Equal to that of before while an answer of then is one of now.
+        """
+        reading, upkeep = self.reading, self._upkeep
+        return reading.catalogue, bool(upkeep.state.index.pending_count), upkeep.digests.changes
+
     def search(
         self,
         scope: Scope,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("engramfs.control")
 
-ANSWER_SECONDS = 5.0  # and until the next commit, if that is sooner
+ANSWER_SECONDS = 5.0  # … or until the next moment, if that is sooner
 ANSWERS = 64
 SESSION_SECONDS = 600.0
 SESSIONS = 100
@@ -75,9 +75,9 @@ class _Failure:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What came of a request, and how many commits it saw."""
+    """What came of a request, and of which moment it is."""
 
-    commits: int
+    moment: object
     result: bytes | _Failure
 
 
@@ -270,10 +270,10 @@ class ControlFiles:
     ) -> bytes:
         """The bytes for a request: the ones made before while they hold, else new ones."""
         known = self._outcomes.get((special.name, form, pairs))
-        if known is None or known.commits != self._commits:
-            commits = self._commits  # before the work: a commit during it makes the answer old
+        if known is None or known.moment != self._moment():
+            moment = self._moment()  # before the work: what changes during it makes the answer old
             try:
-                known = _Outcome(commits, make())
+                known = _Outcome(moment, make())
             except EngineError as error:
                 raise self._refused(special, pairs, form, error).error() from error
             self._outcomes.put((special.name, form, pairs), known)
@@ -286,7 +286,7 @@ class ControlFiles:
     ) -> _Failure:
         """Record once why a request was refused; errors that are no refusal go on as they are."""
         known = self._outcomes.get((special.name, form, pairs))
-        current = known is not None and known.commits == self._commits
+        current = known is not None and known.moment == self._moment()
         if known is not None and current and isinstance(known.result, _Failure):
             return known.result
         code = next((code for kind, code in _REFUSALS if isinstance(error, kind)), None)
@@ -310,7 +310,7 @@ class ControlFiles:
         except StoreFull as full:  # the request is bad all the same
             log.warning("not told in .errors: %s", full)
         failure = _Failure(code, "; ".join(str(problem) for problem in problems))
-        self._outcomes.put((special.name, form, pairs), _Outcome(self._commits, failure))
+        self._outcomes.put((special.name, form, pairs), _Outcome(self._moment(), failure))
         return failure
 
     def _report(self, special: SpecialName, request: str) -> bytes:
@@ -322,6 +322,10 @@ class ControlFiles:
             raise self._refused(special, pairs, NAME, error).error() from error
 
     # -- commits -----------------------------------------------------------
+
+    def _moment(self) -> object:
+        """Another one wherever an answer made before may be another now."""
+        return self._commits, self._engine.moment
 
     def _committed(self, change: Change) -> None:
         if change.namespace != self._scope.attributes:

@@ -68,7 +68,7 @@ def briefing(
     now_ns = request.now_ns if request.now_ns is not None else reader.now_ns()
     order = scores(columns, now_ns, used, config)
     chosen = plan(
-        columns, mask.allowed, reader.catalogue, liked, order,
+        columns, mask.allowed, reader.catalogue.of_kinds(scope.kinds), liked, order,
         lambda no: is_over(reader.properties, no), config,
     )  # fmt: skip
     cap = int(request.budget * config.briefing_cap)

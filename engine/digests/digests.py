@@ -52,6 +52,11 @@ class Digests:
         reasons = dict.fromkeys([*lacking, *self._reasons(missing, len(digests))])
         return told, tuple(Degraded(WHAT, reason) for reason in reasons)
 
+    @property
+    def changes(self) -> int:
+        """How often another digest was there, or one none any more, since the store was opened."""
+        return self._shelf.changes
+
     def all(self, scope: Scope) -> tuple[Digest, ...]:
         """The digests that there are or are to be, by name, the tenant last; stale ones without
         text. None that tells of an engram of a kind that the scope does not see."""

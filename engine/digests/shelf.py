@@ -22,6 +22,7 @@ class Shelf:
         self._lock = threading.Lock()
         self._rows: dict[Namespace, _Rows] | None = None  # the inner ones are never written
         self._forgotten = 0  # times; what was read before the last one is not kept
+        self.changes = 0  # times that another digest is there, or one is none any more
 
     def of(self, namespace: Namespace) -> _Rows:
         """The digests of a namespace by name, fresh or not."""
@@ -41,6 +42,7 @@ class Shelf:
                 stored.use_texts(cursor, *at, hashes, row.built_ns)
             held = self._loaded()
             held[row.namespace] = {**held.get(row.namespace, {}), row.name: row}
+            self.changes += 1
 
     def drop(self, namespace: Namespace, names: Collection[str]) -> None:
         """Forget digests; their texts stay for a while."""
@@ -51,6 +53,7 @@ class Shelf:
             held = self._loaded()
             rows = held.get(namespace, {})
             held[namespace] = {name: row for name, row in rows.items() if name not in names}
+            self.changes += 1
 
     def discard(self, places: Collection[At]) -> None:
         """Forget what is stored there, readable or not."""
@@ -77,6 +80,7 @@ class Shelf:
         with self._lock:
             self._rows = None
             self._forgotten += 1
+            self.changes += 1
 
     def stored(self) -> tuple[list[DigestRow], list[At]]:
         """As they stand in the store now; and where one is damaged."""

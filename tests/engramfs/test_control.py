@@ -53,6 +53,7 @@ class FakeEngine:
     listeners: list[Callable[[Change], None]] = field(default_factory=list)
     failure: Exception | None = None
     counters: tuple[str, ...] = ()
+    moment: object = 0
 
     def recall(
         self,
@@ -174,6 +175,12 @@ def test_an_answer_is_the_same_bytes_until_a_commit_or_five_seconds(desk: Desk) 
     desk.now[0] = 5.1
     assert desk.cat(name) == "answer 3: pump failures\n"
     assert desk.engine.asked[0].budget == 500
+
+
+def test_an_answer_is_of_its_moment(desk: Desk) -> None:
+    assert desk.cat(".recall?q=a") == desk.cat(".recall?q=a") == "answer 1: a\n"
+    desk.engine.moment = "vectors, a digest or other kinds came"
+    assert desk.cat(".recall?q=a") == "answer 2: a\n"
 
 
 def test_a_commit_while_an_answer_is_made_makes_it_old(desk: Desk) -> None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
+from engine.embed import Floats
 from engine.engine import Engine
 from engine.model import Draft
 from engine.namespace import Scope
 from engramfs.control import ControlFiles, ControlSettings
 from engramfs.errors import FsError
 from engramfs.ports import Process
+from tests.engine.hash_embedder import HashEmbedder
+from tests.waiting import until
 
 SCOPE = Scope((), exact=True)
 CALLER = Process(pid=1, tid=1, uid=0, gid=0, sid=1)
@@ -24,6 +29,18 @@ kinds:
   note: {}
 groups: {all: [deal, note]}
 """
+
+
+class Held(HashEmbedder):
+    """Embeds nothing before it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let_go = threading.Event()
+
+    def embed_passages(self, texts: Sequence[str]) -> Floats:
+        assert self.let_go.wait(120)
+        return super().embed_passages(texts)
 
 
 @pytest.fixture
@@ -48,6 +65,34 @@ def put(engine: Engine, kind: str, slug: str, text: str) -> None:
 
 def cat(files: ControlFiles, name: str) -> str:
     return files.serve(name, CALLER).decode()
+
+
+def test_an_answer_asked_again_follows_kinds_and_digests(
+    engine: Engine, files: ControlFiles
+) -> None:
+    assert "No kind is marked" in cat(files, ".briefing")
+    engine.apply_kinds(KINDS.replace("note: {}", "note: {briefing: convention}"))
+    assert "No kind is marked" not in cat(files, ".briefing")
+    name = ".recall?q=zebra&altitude=tenant"
+    assert ".digests/tenant.md" not in cat(files, name)
+    engine.rebuild_digests(SCOPE)
+    assert "## .digests/tenant.md" in cat(files, name)
+
+
+def test_an_answer_asked_again_follows_vectors(tmp_path: Path) -> None:
+    embedder = Held()
+    engine = Engine.open(tmp_path, embed="background", embedder=embedder, kinds=KINDS)
+    files = ControlFiles(engine, SCOPE, ControlSettings("/engram"))
+    try:
+        put(engine, "note", "pumps", "Why the pumps overheat: grease.\n")
+        assert "pending" in cat(files, ".recall?q=grease")
+        embedder.let_go.set()
+        until(lambda: not engine.status(SCOPE).pending_vectors)
+        assert "pending" not in cat(files, ".recall?q=grease")
+    finally:
+        embedder.let_go.set()
+        files.close()
+        engine.close()
 
 
 def test_recall_follows_every_commit_at_once(engine: Engine, files: ControlFiles) -> None:

@@ -206,3 +206,13 @@ def test_who_sees_some_kinds_writes_no_others() -> None:
             with pytest.raises(NotFound):
                 engine.get(SEEN, ref)
         assert engine.entries(SEEN) == [] and engine.lookup(SEEN, "secret", "s") is None
+
+
+def test_a_mark_of_a_kind_out_of_sight_is_none() -> None:
+    with store({"a": "pump"}, []) as engine:
+        whole = ControlFiles(engine, TREE, ControlSettings("/all"))
+        notes = ControlFiles(engine, TREE, ControlSettings("/notes", only_kinds=SEEN.kinds))
+        assert b"No kind is marked" not in whole.serve(".briefing", CALLER)
+        assert b"No kind is marked" in notes.serve(".briefing", CALLER)
+        whole.close()
+        notes.close()
