@@ -40,7 +40,8 @@ class Asking:
     def moment(self) -> object:
         """What answers rest on beside commits: the kinds, whether vectors are awaited, the digests.
 
-        Equal to that of before while an answer of then is one of now.
+        Another one when any of these is another. It stays while some of many vectors arrive, which
+        an answer says it waits for, and while an engram is used.
         """
         reading, upkeep = self.reading, self._upkeep
         return reading.catalogue, bool(upkeep.state.index.pending_count), upkeep.digests.changes

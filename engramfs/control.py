@@ -270,8 +270,8 @@ class ControlFiles:
     ) -> bytes:
         """The bytes for a request: the ones made before while they hold, else new ones."""
         known = self._outcomes.get((special.name, form, pairs))
-        if known is None or known.moment != self._moment():
-            moment = self._moment()  # before the work: what changes during it makes the answer old
+        moment = self._moment()  # before the work: what changes during it makes the answer old
+        if known is None or known.moment != moment:
             try:
                 known = _Outcome(moment, make())
             except EngineError as error:
